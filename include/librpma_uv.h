@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/*
+ * librpma_uv.h - remote memory access as futures on a libuv loop
+ *
+ * A reactor lives on one uv_loop_t and in that loop's thread. An operation never fails on the spot:
+ * it returns a future, and the future carries success or failure. Every future completes exactly
+ * once, always from a phase of the loop, never inside the call that made it. Completed means that
+ * the hardware has let go: the operation's storage, its buffers and its regions may be reused in
+ * the callback.
+ *
+ * Unless a comment says otherwise, for every function here:
+ *
+ *   Threads:    the loop's thread only.
+ *   Callbacks:  any call of this header but rpma_uv_wait() may be made in any callback, closing the
+ *               object that the callback belongs to included.
+ *   Storage:    `op` is caller-owned room for one operation; it need not be initialised and belongs
+ *               to the library until the operation's callback. NULL takes the room from the
+ *               reactor's slab; such a future frees itself after its callback, when its parent has
+ *               consumed it, or when rpma_uv_wait() has returned its status. NULL is returned only
+ *               when op was NULL and the slab could not grow.
+ *   Strings and private data are copied during the call. Memory, regions and uv_buf_t arrays are
+ *               borrowed until the callback.
+ *   Errors:     0 or a negative UV_E*. Returned ones mean that nothing was started.
+ */
+
+#ifndef LIBRPMA_UV_H
+#define LIBRPMA_UV_H 1
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <uv.h>
+
+#include <librpma.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* the status of a future that is not done yet */
+#define RPMA_UV_PENDING 1
+
+/* connect and accept: how long the peer may stay silent once the route is known, in milliseconds */
+#define RPMA_UV_CONNECT_TIMEOUT 5000
+
+/* a closing connection: how long posted work may take to come back, in milliseconds */
+#define RPMA_UV_DRAIN_TIMEOUT 2000
+
+typedef struct rpma_uv_reactor rpma_uv_reactor_t;
+typedef struct rpma_uv_future rpma_uv_future_t;
+typedef struct rpma_uv_op rpma_uv_op_t;
+typedef struct rpma_uv_all rpma_uv_all_t;
+typedef struct rpma_uv_conn rpma_uv_conn_t;
+typedef struct rpma_uv_conn_req rpma_uv_conn_req_t;
+typedef struct rpma_uv_ep rpma_uv_ep_t;
+typedef struct rpma_uv_file rpma_uv_file_t;
+typedef struct rpma_uv_pool rpma_uv_pool_t;
+typedef struct rpma_uv_buf rpma_uv_buf_t;
+typedef struct rpma_uv_transfer rpma_uv_transfer_t;
+
+typedef void (*rpma_uv_cb)(rpma_uv_future_t *f, int status);
+typedef void (*rpma_uv_close_cb)(void *data);
+typedef rpma_uv_future_t *(*rpma_uv_next_fn)(rpma_uv_future_t *done, void *data);
+
+/* ---- futures ------------------------------------------------------------------------------- */
+
+/*
+ * The head is for reading: data is what rpma_uv_then() was given, status is RPMA_UV_PENDING
+ * until done, result is the operation's value (bytes, unless its comment says
+ * otherwise) once status is 0. detail explains a failure: of a work request the ibv_wc_status in
+ * its low 8 bits and the vendor's code above, of a connection the status of its CM event.
+ */
+struct rpma_uv_future {
+	void *data;
+	rpma_uv_reactor_t *reactor;
+	int64_t result;
+	int status;
+	uint32_t detail;
+	/* private from here on */
+	int u_status;
+	uint8_t u_state;
+	uint8_t u_flags;
+	uint16_t u_reserved16;
+	const void *u_kind;
+	rpma_uv_cb u_cb;
+	rpma_uv_future_t *u_parent;
+	struct {
+		struct rpma_uv_future *tqe_next;
+		struct rpma_uv_future **tqe_prev;
+	} u_link;
+	void *u_reserved[2];
+};
+
+/* room for any single operation; its future is the first member */
+struct rpma_uv_op {
+	rpma_uv_future_t future;
+	uint64_t u_room[24]; /* private */
+};
+
+/* room for rpma_uv_all(); total and failed may be read once it is done */
+struct rpma_uv_all {
+	rpma_uv_future_t future;
+	unsigned total;
+	unsigned failed;
+	/* private from here on */
+	unsigned u_left;
+	unsigned u_reserved;
+	struct {
+		struct rpma_uv_future *tqh_first;
+		struct rpma_uv_future **tqh_last;
+	} u_running, u_consumed;
+};
+
+/*
+ * rpma_uv_then - have a callback run when the future is done
+ *
+ * Shape:      registers cb and returns f. A future that is done already has its callback run in the
+ *             next turn. One callback a future: a second then, or one with cb NULL, returns NULL and
+ *             registers nothing; so does f NULL.
+ * Ownership:  data is the caller's; it becomes f->data.
+ * Completion: cb runs once, on the loop's thread; f and its operation's storage may be reused in it,
+ *             unless f also has a parent, which learns after it.
+ */
+rpma_uv_future_t *rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data);
+
+/*
+ * rpma_uv_chain - go on with another operation when this one has succeeded
+ *
+ * Shape:      returns a future, always from the slab, for the future that next returns. When f fails,
+ *             next is skipped and the failure is passed on. next returning NULL ends it UV_ENOMEM; to
+ *             end it with a value of your own, return a resolved promise.
+ * Ownership:  f is consumed: chain is its parent. data is handed to next as it is.
+ * Errors:     NULL when f is NULL or the slab could not grow (f is then untouched);
+ *             in the future: UV_EBUSY     f, or what next returned, has a parent already
+ */
+rpma_uv_future_t *rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void *data);
+
+/*
+ * rpma_uv_all - one future for many
+ *
+ * Shape:      done when all n inputs are done; status is that of the first input to fail, or 0;
+ *             result is the number that succeeded, all->failed counts the others. n of 0 ends 0 in
+ *             the next turn. f[] is read during the call only.
+ * Ownership:  inputs are consumed; they stay readable until the callback of all, or the
+ *             rpma_uv_wait() on it, has returned. An input that is NULL counts as failed with
+ *             UV_ENOMEM.
+ * Errors:     in the future: UV_EBUSY     an input has a parent already, or stands in f[] twice; no
+ *                                         input is taken then
+ */
+rpma_uv_future_t *rpma_uv_all(rpma_uv_reactor_t *r, rpma_uv_all_t *all, rpma_uv_future_t *const f[],
+	unsigned n);
+
+/*
+ * rpma_uv_promise - a future that the program completes itself, with rpma_uv_resolve()
+ *
+ * It joins other work of the loop (uv_fs, TCP, uv_queue_work) to futures.
+ */
+rpma_uv_future_t *rpma_uv_promise(rpma_uv_reactor_t *r, rpma_uv_op_t *op);
+
+/*
+ * rpma_uv_resolve - complete a promise; its callback runs in the next turn
+ *
+ * Errors:     UV_EINVAL    not a promise, status neither 0 nor negative
+ *             UV_EALREADY  resolved before
+ */
+int rpma_uv_resolve(rpma_uv_future_t *promise, int status, int64_t result);
+
+/*
+ * rpma_uv_cancel - ask an operation to end early
+ *
+ * Shape:      asks and returns; the future completes in its own time, once. Queued work ends
+ *             UV_ECANCELED. Work in the ring is asked to stop and its true outcome wins. A transfer
+ *             stops issuing, drains, and ends UV_ECANCELED. A connect is abandoned at once. all and
+ *             chain pass it on to their unfinished inputs.
+ * Errors:     UV_EBUSY     posted to the device: it cannot be recalled
+ *             UV_EALREADY  done already
+ *             UV_EINVAL    f is NULL
+ */
+int rpma_uv_cancel(rpma_uv_future_t *f);
+
+/*
+ * rpma_uv_wait - run the loop until the future is done
+ *
+ * Shape:      runs uv_run() in its turns until f is done or timeout_ms milliseconds have passed
+ *             (UINT64_MAX: no bound). Other callbacks run meanwhile. It is f's parent while it runs.
+ * Returns:    the status of f, and its result in *result_ptr (may be NULL, untouched on failure);
+ *             RPMA_UV_PENDING when the time ran out: f is then as it was before the call.
+ * Errors:     UV_EBUSY     called from a callback of this library, or f has a parent already
+ *             UV_ENOMEM    f is NULL
+ * From a foreign libuv callback it must not be called: uv_run() is not re-entrant.
+ */
+int rpma_uv_wait(rpma_uv_future_t *f, uint64_t timeout_ms, int64_t *result_ptr);
+
+/*
+ * rpma_uv_release - give a future of the slab back without looking at it
+ *
+ * On one that is still running it means: free yourself when done. Embedded futures ignore it.
+ */
+void rpma_uv_release(rpma_uv_future_t *f);
+
+/*
+ * rpma_uv_strerror - one line for people: what failed, and why
+ *
+ * Ownership:  the text belongs to the reactor and is good until the next call.
+ */
+const char *rpma_uv_strerror(const rpma_uv_future_t *f);
+
+/* ---- the reactor --------------------------------------------------------------------------- */
+
+struct rpma_uv_reactor {
+	void *data; /* the caller's; never touched */
+	uv_loop_t *loop;
+	struct rpma_uv__reactor *impl; /* private */
+	void *u_reserved[3];
+};
+
+/* all zero means all defaults; size is sizeof() of the struct the caller was built with */
+typedef struct rpma_uv_reactor_opts {
+	size_t size;
+	unsigned ring_entries; /* submission entries of the io_uring: 256 */
+	unsigned cq_entries;   /* entries of each completion queue: 4096, at most the device's limit */
+	unsigned cq_budget;    /* completions handled in one turn: 256 */
+	int spin_us;           /* microseconds of polling after a completion: 0 means 50, negative none */
+	unsigned queue_bound;  /* operations that may wait on one connection: 65536 */
+	uint64_t u_reserved[4];
+} rpma_uv_reactor_opts_t;
+
+typedef struct rpma_uv_reactor_stats {
+	uint64_t futures_pending;   /* futures not done */
+	uint64_t callbacks;         /* callbacks run */
+	uint64_t slab_objects;      /* objects the slab has room for */
+	uint64_t doorbells;         /* lists of work requests given to a device */
+	uint64_t work_requests;     /* work requests in those lists */
+	uint64_t completions;       /* work completions taken from completion queues */
+	uint64_t cq_events;         /* events of completion channels */
+	uint64_t cq_events_empty;   /* of those, the ones with nothing behind them */
+	uint64_t cq_count;          /* completion queues alive */
+	uint64_t cm_events;         /* events of the connection manager */
+	uint64_t ring_enters;       /* io_uring_enter() calls that submitted */
+	uint64_t ring_submitted;    /* requests they carried */
+	uint64_t ring_completions;  /* completions taken from the ring */
+	uint64_t ring_wakeups;      /* wake-ups by the ring's eventfd */
+	uint64_t spins;             /* turns spent polling instead of sleeping */
+	uint64_t ring_flags;        /* set-up flags that the kernel accepted, IORING_SETUP_* */
+	uint64_t conns;             /* connections alive */
+	uint64_t conns_ready;       /* of those, READY */
+	uint64_t u_reserved[14];
+} rpma_uv_reactor_stats_t;
+
+/*
+ * rpma_uv_reactor_init - put a reactor on a loop
+ *
+ * Shape:      embeds in the loop's turn; every handle is unref'd, and one is ref'd exactly while work
+ *             is outstanding (a future not done, an open listener, a close under way), so that
+ *             uv_run() returns when the work is done. The ring is made at its first use.
+ * Ownership:  r is the caller's storage, not movable, reusable from its close callback on. opts may
+ *             be NULL and is copied.
+ * Errors:     UV_EINVAL    NULL, or an option out of range
+ *             UV_ENOMEM
+ *             UV_ENODEV    the machine has no RDMA connection manager
+ *             others       of the kernel, from the event channel or eventfd
+ * On failure nothing needs closing.
+ */
+int rpma_uv_reactor_init(uv_loop_t *loop, rpma_uv_reactor_t *r, const rpma_uv_reactor_opts_t *opts);
+
+/*
+ * rpma_uv_reactor_close - end everything on this reactor
+ *
+ * Shape:      closes connections, listeners, transfers, files and pools that are still open, in that
+ *             order; their close callbacks run before cb (NULL allowed), their futures end
+ *             UV_ECANCELED. cb runs in the closing phase; from it on r may be reused. Closing twice
+ *             is the caller's bug.
+ */
+void rpma_uv_reactor_close(rpma_uv_reactor_t *r, rpma_uv_close_cb cb, void *data);
+
+void rpma_uv_reactor_stats(const rpma_uv_reactor_t *r, rpma_uv_reactor_stats_t *stats);
+
+/* ---- connections --------------------------------------------------------------------------- */
+
+/*
+ * rpma_uv_peer_new - find the device behind an address and make a peer on it
+ *
+ * Shape:      addr is an address or a host name of the local host (RPMA_UTIL_IBV_CONTEXT_LOCAL: the
+ *             device that has it) or of a remote one (_REMOTE: the device that leads there). Only a
+ *             name needs libuv's pool. Bounded by RPMA_DEFAULT_TIMEOUT_MS a step.
+ * Ownership:  *peer_ptr is the caller's, for rpma_peer_delete() after everything made from it; it is
+ *             written before the callback, and untouched on failure.
+ * Errors:     in the future: UV_EINVAL    NULL, unknown type, wildcard address
+ *             UV_EADDRNOTAVAIL, UV_ENODEV  no device has or reaches it
+ *             UV_EAI_*     the name cannot be resolved
+ *             UV_ETIMEDOUT nobody answered for the address
+ */
+rpma_uv_future_t *rpma_uv_peer_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const char *addr,
+	enum rpma_util_ibv_context_type type, struct rpma_peer **peer_ptr);
+
+/*
+ * rpma_uv_conn_new - make a connection in the state NEW
+ *
+ * Shape:      reserves room on a completion queue for sq_size + rq_size entries; the reactor owns
+ *             completion, so cfg's cq_size, rcq_size and shared channel are not looked at. cfg may be
+ *             NULL for the defaults and is copied. Receives may be posted at once.
+ * Ownership:  *conn_ptr is the reactor's until the callback of rpma_uv_conn_close(); the peer is
+ *             borrowed as long. Untouched on failure.
+ * Errors:     UV_EINVAL    NULL, or sq_size of 0
+ *             UV_ENOMEM    memory, or a completion queue could not be made
+ *             UV_ECANCELED the reactor is closing
+ */
+int rpma_uv_conn_new(rpma_uv_reactor_t *r, struct rpma_peer *peer, const struct rpma_conn_cfg *cfg,
+	rpma_uv_conn_t **conn_ptr);
+
+/*
+ * rpma_uv_connect - connect to a listener
+ *
+ * Shape:      resolves address and route, each within cfg's time-out, then connects within
+ *             RPMA_UV_CONNECT_TIMEOUT. Receives posted before are on the queue when the peer's first
+ *             message can arrive. A failed connection goes to CLOSED and only waits for its close.
+ * Units:      pd->len bytes, at most 56 on InfiniBand and RoCE; pd may be NULL.
+ * Errors:     in the future: UV_EINVAL    NULL, pd with ptr NULL or len 0, connection not NEW
+ *             UV_EAI_*, UV_EADDRNOTAVAIL  address
+ *             UV_EHOSTUNREACH  no route, or no answer below
+ *             UV_ECONNREFUSED  rejected, or nobody listens; private data of a rejection is readable
+ *             UV_ETIMEDOUT     the peer stayed silent
+ *             UV_ENODEV        the route leads over another device than the peer's
+ *             UV_ECANCELED     closed first
+ */
+rpma_uv_future_t *rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr, const char *port,
+	const struct rpma_conn_private_data *pd);
+
+typedef void (*rpma_uv_conn_req_cb)(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data);
+
+/*
+ * rpma_uv_listen - listen for connection requests
+ *
+ * Shape:      addr and port are numeric: nothing is resolved. cb runs for every request; the request
+ *             stays open until it is accepted or rejected, or the listener is closed (which rejects
+ *             it). A backlog of 0 leaves the length to the kernel.
+ * Ownership:  *ep_ptr is the reactor's until the callback of rpma_uv_ep_close(). Untouched on failure.
+ * Errors:     UV_EINVAL      NULL, not numeric
+ *             UV_EADDRINUSE, UV_EADDRNOTAVAIL, UV_ENODEV, UV_ENOMEM
+ *             UV_ECANCELED   the reactor is closing
+ */
+int rpma_uv_listen(rpma_uv_reactor_t *r, struct rpma_peer *peer, const char *addr, const char *port,
+	int backlog, rpma_uv_conn_req_cb cb, void *data, rpma_uv_ep_t **ep_ptr);
+
+/* the port that the listener got, in host order; of use after listening on port 0 */
+uint16_t rpma_uv_ep_port(const rpma_uv_ep_t *ep);
+
+/* stop listening; requests not answered are rejected; accepted connections live on */
+void rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data);
+
+/*
+ * rpma_uv_accept - accept a request on a NEW connection
+ *
+ * Shape:      posts the receives that wait on c, then accepts; done when the connection is READY,
+ *             within RPMA_UV_CONNECT_TIMEOUT. The request is consumed whatever comes.
+ * Units:      pd->len bytes, at most 196 on InfiniBand and RoCE; pd may be NULL.
+ * Errors:     in the future: as rpma_uv_connect()
+ */
+rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma_uv_conn_t *c,
+	const struct rpma_conn_private_data *pd);
+
+/* turn a request down, with a word of why (at most 148 bytes on InfiniBand and RoCE; may be NULL) */
+rpma_uv_future_t *rpma_uv_reject(rpma_uv_conn_req_t *req, rpma_uv_op_t *op,
+	const struct rpma_conn_private_data *pd);
+
+/*
+ * rpma_uv_conn_end - learn when and why a connection has left READY for good
+ *
+ * Shape:      status 0: we disconnected; UV_ECANCELED: it was closed; UV_ECONNRESET: the peer
+ *             disconnected; otherwise its first error. On a connection that never was READY it ends
+ *             with the reason for that. Any number may wait.
+ */
+rpma_uv_future_t *rpma_uv_conn_end(rpma_uv_conn_t *c, rpma_uv_op_t *op);
+
+/*
+ * rpma_uv_disconnect - end a READY connection in good order
+ *
+ * Shape:      queued operations end UV_ECANCELED, posted ones by their flush; done, with 0, when none is
+ *             left, at the latest RPMA_UV_DRAIN_TIMEOUT later.
+ * Errors:     in the future: UV_ENOTCONN  the connection is not READY
+ */
+rpma_uv_future_t *rpma_uv_disconnect(rpma_uv_conn_t *c, rpma_uv_op_t *op);
+
+/*
+ * rpma_uv_conn_close - end a connection in any state and free it
+ *
+ * Shape:      disconnects when need be; every future of the connection is done before cb (NULL
+ *             allowed) runs in the closing phase; from then on c is gone.
+ */
+void rpma_uv_conn_close(rpma_uv_conn_t *c, rpma_uv_close_cb cb, void *data);
+
+/*
+ * rpma_uv_conn_private_data, rpma_uv_conn_req_private_data - what the peer sent along
+ *
+ * Shape:      {NULL, 0} when there is none. On InfiniBand and RoCE the length is that of the whole
+ *             field, zero padded: 56 bytes of a request, 196 of an acceptance, 148 of a rejection.
+ * Ownership:  the memory lives as long as the object; accepting moves it to the connection.
+ * Errors:     UV_EINVAL    NULL
+ */
+int rpma_uv_conn_private_data(const rpma_uv_conn_t *c, struct rpma_conn_private_data *pd);
+int rpma_uv_conn_req_private_data(const rpma_uv_conn_req_t *req, struct rpma_conn_private_data *pd);
+
+/* the peer's address, numeric with its port, such as "10.9.9.1:7204"; empty before it is known */
+const char *rpma_uv_conn_remote_addr(const rpma_uv_conn_t *c);
+
+/*
+ * rpma_uv_conn_apply_remote_peer_cfg - take over what the peer says of itself
+ *
+ * Shape:      copies the direct-write flag into the connection; pcfg may be deleted after the call.
+ * Errors:     UV_EINVAL    NULL
+ */
+int rpma_uv_conn_apply_remote_peer_cfg(rpma_uv_conn_t *c, const struct rpma_peer_cfg *pcfg);
+
+/* ---- remote memory ------------------------------------------------------------------------- */
+
+/* a place in a region: offset in bytes from its start; {NULL, 0} for zero-byte operations */
+typedef struct rpma_uv_local {
+	const struct rpma_mr_local *mr;
+	size_t offset;
+} rpma_uv_local_t;
+
+typedef struct rpma_uv_remote {
+	const struct rpma_mr_remote *mr;
+	size_t offset;
+} rpma_uv_remote_t;
+
+/*
+ * rpma_uv_read - start one READ of remote bytes into a local region
+ *
+ * Shape:      queues and returns; never waits. What the send queue or the negotiated read depth has
+ *             no room for waits in order.
+ * Units:      len in bytes, at most the port's message limit; 0 with both regions NULL is a
+ *             zero-byte read.
+ * Ownership:  borrows dst's region until the callback; src's may be deleted after the call.
+ * Completion: in the order of the calls on this connection's send side; result is len.
+ * Errors:     in the future: UV_EINVAL    NULL, flags not 0, or a range outside a region
+ *             UV_EMSGSIZE  above the port's message limit
+ *             UV_ENOTCONN  the connection is not READY
+ *             UV_EAGAIN    the connection's queue bound is reached; wait for any completion
+ *             UV_EACCES    the peer's region does not allow it
+ *             UV_ETIMEDOUT the peer is gone
+ *             UV_ECANCELED the connection was closed first
+ */
+rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst,
+	rpma_uv_remote_t src, size_t len, unsigned flags);
+
+/*
+ * rpma_uv_send, rpma_uv_send_with_imm - send one message, the latter with 32 bits in host order
+ *
+ * As rpma_uv_read(); len of 0 with src's region NULL is an empty message. UV_ENOBUFS: the peer had no
+ * receive posted for too long.
+ */
+rpma_uv_future_t *rpma_uv_send(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len,
+	unsigned flags);
+rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src,
+	size_t len, unsigned flags, uint32_t imm);
+
+/*
+ * rpma_uv_recv - post one receive
+ *
+ * Shape:      allowed from NEW on: receives posted before connect or accept are on the queue before
+ *             the peer can send. What the receive queue has no room for waits in order.
+ * Completion: in posting order; result is the number of bytes received.
+ * Errors:     in the future: as rpma_uv_read(); UV_EMSGSIZE: the message did not fit
+ */
+rpma_uv_future_t *rpma_uv_recv(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len);
+
+typedef struct rpma_uv_recv_info {
+	size_t len;
+	int has_imm;
+	uint32_t imm; /* host order */
+	rpma_uv_conn_t *conn;
+} rpma_uv_recv_info_t;
+
+/*
+ * rpma_uv_recv_info - what came with a received message; in the receive's callback or before its reuse
+ *
+ * Errors:     UV_EINVAL    NULL, or not a receive that has succeeded
+ */
+int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info);
+
+/* ---- local storage ------------------------------------------------------------------------- */
+
+/* rpma_uv_file_open: bypass the page cache where the file system says it can be done */
+#define RPMA_UV_FILE_DIRECT 1u
+/* rpma_uv_file_write: durable when done (RWF_DSYNC) */
+#define RPMA_UV_FILE_DSYNC 1u
+
+/*
+ * rpma_uv_file_open - open a file through the ring
+ *
+ * Shape:      as open(2); O_CLOEXEC is always added. RPMA_UV_FILE_DIRECT asks the file system
+ *             (STATX_DIOALIGN) and falls back to the page cache where it does not say; pieces of a
+ *             write that are not aligned go through a second, buffered descriptor.
+ * Ownership:  *file_ptr is the reactor's until the callback of rpma_uv_file_close(); written before
+ *             the callback, untouched on failure.
+ * Errors:     in the future: those of open(2) and statx(2); UV_ENOSYS or UV_EPERM where the kernel has
+ *             or allows no io_uring
+ */
+rpma_uv_future_t *rpma_uv_file_open(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const char *path, int oflags,
+	mode_t mode, unsigned flags, rpma_uv_file_t **file_ptr);
+
+/*
+ * rpma_uv_file_write, rpma_uv_file_read - move bytes between memory and the file at an offset
+ *
+ * Shape:      short results are continued, EAGAIN and EINTR repeated within a bound. A write is done
+ *             when every byte is confirmed; a read also at the end of the file.
+ * Units:      off in bytes, not negative; n of 1 to 16 buffers.
+ * Ownership:  bufs[] and its memory are borrowed until the callback. Memory of a pool buffer takes the
+ *             registered path by itself.
+ * Completion: result is the bytes moved. No order among them.
+ * Errors:     in the future: those of pwrite(2) and pread(2); UV_EIO after a failed sync of this file
+ */
+rpma_uv_future_t *rpma_uv_file_write(rpma_uv_file_t *f, rpma_uv_op_t *op, const uv_buf_t bufs[], unsigned n,
+	int64_t off, unsigned flags);
+rpma_uv_future_t *rpma_uv_file_read(rpma_uv_file_t *f, rpma_uv_op_t *op, const uv_buf_t bufs[], unsigned n,
+	int64_t off);
+
+/*
+ * rpma_uv_file_sync - a barrier: all that was written before it is durable
+ *
+ * Shape:      waits for every write called before it, then starts fdatasync(2); of a file that this
+ *             reactor created it also syncs the directory, once. Overlapping syncs share one call.
+ * Errors:     in the future: the first failed write that it covers, or that of fsync(2). A failed sync is
+ *             final: every later write and sync of the file fails with the same status.
+ */
+rpma_uv_future_t *rpma_uv_file_sync(rpma_uv_file_t *f, rpma_uv_op_t *op);
+
+/* allocate blocks for off .. off + len and extend the file: fallocate(2) with mode 0 */
+rpma_uv_future_t *rpma_uv_file_allocate(rpma_uv_file_t *f, rpma_uv_op_t *op, int64_t off, int64_t len);
+
+/* close, once its operations are done; cb (NULL allowed) runs in the closing phase */
+void rpma_uv_file_close(rpma_uv_file_t *f, rpma_uv_close_cb cb, void *data);
+
+/* whether writes of this file bypass the page cache */
+int rpma_uv_file_is_direct(const rpma_uv_file_t *f);
+
+/* ---- buffers known to the device and the ring ------------------------------------------------ */
+
+typedef struct rpma_uv_pool_opts {
+	size_t size;
+	unsigned count;    /* buffers: 16 */
+	size_t chunk;      /* bytes each, a multiple of 4096: 262144 */
+	uint64_t u_reserved[4];
+} rpma_uv_pool_opts_t;
+
+/* one buffer; base and size are for reading, and local is its place in the pool's region */
+struct rpma_uv_buf {
+	void *base;
+	size_t size;
+	rpma_uv_local_t local;
+	rpma_uv_pool_t *pool;
+	unsigned index;
+	unsigned u_reserved;
+	rpma_uv_buf_t *u_next; /* private */
+};
+
+/*
+ * rpma_uv_pool_new - one region, registered with the device first and with the ring second
+ *
+ * Shape:      count buffers of chunk bytes, page aligned, in one mapping. Above 4 MiB the registration
+ *             runs on libuv's pool. When the ring refuses (memlock limit), buffers still work through
+ *             ordinary writes; rpma_uv_pool_is_fixed() tells.
+ * Ownership:  *pool_ptr is the reactor's until the callback of rpma_uv_pool_close(); the peer is
+ *             borrowed as long. Written before the callback, untouched on failure.
+ * Errors:     in the future: UV_EINVAL, UV_ENOMEM (memory, or RLIMIT_MEMLOCK: rpma_uv_strerror() names the
+ *             needed and the allowed size)
+ */
+rpma_uv_future_t *rpma_uv_pool_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, struct rpma_peer *peer,
+	const rpma_uv_pool_opts_t *opts, rpma_uv_pool_t **pool_ptr);
+int rpma_uv_pool_is_fixed(const rpma_uv_pool_t *pool);
+
+/* take a buffer, NULL when none is free; give it back; wait, in order, for one (result: its index) */
+rpma_uv_buf_t *rpma_uv_buf_get(rpma_uv_pool_t *pool);
+void rpma_uv_buf_put(rpma_uv_buf_t *buf);
+rpma_uv_future_t *rpma_uv_buf_wait(rpma_uv_pool_t *pool, rpma_uv_op_t *op, rpma_uv_buf_t **buf_ptr);
+
+/* free the pool; buffers that are out or waited for by then are the caller's bug */
+void rpma_uv_pool_close(rpma_uv_pool_t *pool, rpma_uv_close_cb cb, void *data);
+
+/* ---- transfers --------------------------------------------------------------------------------- */
+
+enum rpma_uv_durability {
+	RPMA_UV_DURABILITY_GROUP = 0, /* a sync each group_bytes, and one at the end */
+	RPMA_UV_DURABILITY_NONE,
+	RPMA_UV_DURABILITY_DSYNC, /* every write */
+	RPMA_UV_DURABILITY_FINAL  /* one sync at the end */
+};
+
+enum rpma_uv_stage {
+	RPMA_UV_STAGE_NONE = 0,
+	RPMA_UV_STAGE_READ,  /* the remote READ */
+	RPMA_UV_STAGE_CHUNK, /* on_chunk refused */
+	RPMA_UV_STAGE_WRITE, /* the file's write */
+	RPMA_UV_STAGE_SYNC   /* the file's sync */
+};
+
+/* all counts are of completed work, in bytes, from the start of the range */
+typedef struct rpma_uv_transfer_stat {
+	uint64_t total;
+	uint64_t read;
+	uint64_t written;
+	uint64_t durable;
+	uint64_t watermark; /* everything below is written, and durable unless durability is NONE */
+	unsigned reads_in_flight;
+	unsigned writes_in_flight;
+	unsigned peak_reads;
+	unsigned peak_writes;
+	unsigned peak_overlap; /* most reads in flight while a write was too */
+	unsigned syncs;
+} rpma_uv_transfer_stat_t;
+
+typedef struct rpma_uv_transfer_error {
+	enum rpma_uv_stage stage;
+	int status;
+	uint32_t detail;
+	uint64_t offset; /* of the failed step, from the start of the range */
+	uint64_t watermark;
+} rpma_uv_transfer_error_t;
+
+typedef struct rpma_uv_transfer_opts {
+	size_t size;
+	size_t chunk;       /* bytes a READ, at most the pool's buffer: that size */
+	unsigned depth;     /* READs in flight: 16, at most the negotiated read depth */
+	unsigned writes;    /* writes in flight: as many as the pool has buffers */
+	enum rpma_uv_durability durability;
+	uint64_t group_bytes; /* 16 MiB */
+	/* called with each chunk before it is written; non-zero (UV_E*) ends the transfer with it */
+	int (*on_chunk)(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data);
+	/* called when bytes were written or became durable, at most once a turn */
+	void (*on_progress)(rpma_uv_transfer_t *t, const rpma_uv_transfer_stat_t *stat, void *data);
+	void *data;
+	uint64_t u_reserved[4];
+} rpma_uv_transfer_opts_t;
+
+/*
+ * rpma_uv_transfer_new, rpma_uv_transfer_delete - what a transfer needs, for one at a time
+ *
+ * Ownership:  the pool is borrowed until delete; delete sets *t_ptr NULL.
+ * Errors:     UV_EINVAL, UV_ENOMEM; delete: UV_EBUSY while one runs
+ */
+int rpma_uv_transfer_new(rpma_uv_pool_t *pool, const rpma_uv_transfer_opts_t *opts,
+	rpma_uv_transfer_t **t_ptr);
+int rpma_uv_transfer_delete(rpma_uv_transfer_t **t_ptr);
+
+/*
+ * rpma_uv_pull - remote memory into a local file
+ *
+ * Shape:      reads len bytes from src on, chunk by chunk, and writes each at off and the same distance;
+ *             reads and writes overlap and complete in any order.
+ * Completion: result is len. Status 0 with a durability other than NONE means durable.
+ * Errors:     in the future, the first failure; rpma_uv_transfer_error() tells stage, offset and watermark.
+ *             UV_EINVAL: NULL, a range outside the region; UV_EBUSY: t is running already;
+ *             UV_ENOTCONN: the connection is not READY; UV_ECANCELED: cancelled or closed.
+ */
+rpma_uv_future_t *rpma_uv_pull(rpma_uv_transfer_t *t, rpma_uv_op_t *op, rpma_uv_conn_t *c,
+	rpma_uv_remote_t src, uint64_t len, rpma_uv_file_t *dst, int64_t off);
+
+void rpma_uv_transfer_stat(const rpma_uv_transfer_t *t, rpma_uv_transfer_stat_t *stat);
+void rpma_uv_transfer_error(const rpma_uv_transfer_t *t, rpma_uv_transfer_error_t *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LIBRPMA_UV_H */
