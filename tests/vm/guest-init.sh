@@ -1,0 +1,188 @@
+#!/bin/bash
+# Second half of the guest's boot, and its process 1 until power-off: brings up the
+# devices, runs the command, reports its status. The host puts beside it, in /run/vm:
+#
+#   config    VM_NAME, VM_NONCE, ... as shell assignments (lib.sh, vm_start)
+#   command   what to run, a shell script
+#
+# and finds there, written last, the file `status`: the nonce and the command's status. A
+# guest that fails before that point writes none, so its run cannot pass by accident.
+# Process 1 must not exit: every failure here is a kernel panic, which ends the machine.
+set -euo pipefail
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/vm/bin
+export HOME=/root LANG=C.UTF-8
+exec </dev/null >/dev/console 2>&1
+trap 'echo "vm: init: line $LINENO failed: $BASH_COMMAND"' ERR
+
+. /run/vm/config
+
+mount_all()
+{
+	mkdir -p /dev/pts /dev/shm /out /lib/modules
+	mount -t devpts -o gid=5,mode=620,ptmxmode=666 pts /dev/pts
+	mount -t tmpfs -o mode=1777 shm /dev/shm
+	ln -sf /proc/self/fd /dev/fd
+	ln -sf fd/0 /dev/stdin
+	ln -sf fd/1 /dev/stdout
+	ln -sf fd/2 /dev/stderr
+	# The kernel's own requests for modules look nowhere else.
+	mount --bind "$VM_KERNEL/lib/modules" /lib/modules
+	# cache=mmap: without it a shared writable mapping of a file there is refused.
+	mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=mmap out /out
+}
+
+set_limits()
+{
+	ulimit -l unlimited
+	ulimit -c unlimited
+	ulimit -Hn 524288
+	echo '/out/core.%e.%p' >/proc/sys/kernel/core_pattern
+	echo 0 >/proc/sys/kernel/core_uses_pid
+}
+
+# wait_until COMMAND... - for what the kernel does on its own time; 10 s at most
+wait_until()
+{
+	local tries=200
+	until "$@"; do
+		(( tries-- > 0 ))
+		sleep 0.05
+	done
+}
+
+# port NAME - the device of the virtio-serial port that the host calls NAME
+port()
+{
+	local dir
+	for dir in /sys/class/virtio-ports/*; do
+		if [[ $(cat "$dir/name" 2>/dev/null) == "$1" ]]; then
+			echo "/dev/${dir##*/}"
+			return 0
+		fi
+	done
+	return 1
+}
+
+ports_are_there()
+{
+	output=$(port output) && requests=$(port requests) && orders=$(port orders)
+}
+
+mount_disks()
+{
+	local index mount_point variable
+	for (( index = 0; index < VM_DISKS; index++ )); do
+		mount_point=/mnt/nvme${index/#0/}
+		variable=NVME${index/#0/}
+		mkdir -p "$mount_point"
+		wait_until test -b "/dev/nvme${index}n1"
+		mount -t ext4 "/dev/nvme${index}n1" "$mount_point"
+		export "$variable=$mount_point"
+	done
+}
+
+unmount_disks()
+{
+	local index
+	for (( index = 0; index < VM_DISKS; index++ )); do
+		umount -l "/mnt/nvme${index/#0/}"
+	done
+}
+
+rxe_is_active()
+{
+	rdma link show rxe0/1 | grep -q 'state ACTIVE'
+}
+
+# With one guest, rxe0 talks to itself over a veth pair; with two, over the wire.
+bring_up_rdma()
+{
+	if [[ $VM_NETDEV == v0 ]]; then
+		ip link add v0 mtu 9000 type veth peer name v1 mtu 9000
+		ip link set v1 up
+	else
+		wait_until test -e "/sys/class/net/$VM_NETDEV"
+		ip link set "$VM_NETDEV" mtu 4200
+	fi
+	ip link set "$VM_NETDEV" up
+	ip address add "$ADDR/24" dev "$VM_NETDEV"
+	rdma link add rxe0 type rxe netdev "$VM_NETDEV"
+	wait_until rxe_is_active
+}
+
+# run_command - sets $status; the command's output goes to the host's, through a pipe
+# since a port can be opened only once and a program may reopen its /dev/stdout
+run_command()
+{
+	local writer command watcher tries
+	mkfifo /run/output
+	cat /run/output >"$output" &
+	writer=$!
+	exec {pipe}>/run/output
+	echo "vm: kernel $(uname -r), $device" >&"$pipe"
+
+	setsid bash /run/vm/command >&"$pipe" 2>&1 {pipe}>&- &
+	command=$!
+	exec {pipe}>&-
+	# The host's only order is to stop.
+	(
+		read -r _ <"$orders"
+		kill -TERM -- "-$command" || exit 0
+		for (( tries = 0; tries < 50; tries++ )); do
+			kill -0 -- "-$command" || exit 0
+			sleep 0.1
+		done
+		kill -KILL -- "-$command"
+	) 2>/dev/null &
+	watcher=$!
+
+	status=0
+	wait "$command" || status=$?
+	if [[ $VM_STAYS ]]; then
+		echo "$status" >/run/vm/ended
+		wait "$watcher" || true
+	fi
+	# A process left behind may hold the pipe for ever.
+	for (( tries = 0; tries < 20; tries++ )); do
+		kill -0 "$writer" 2>/dev/null || break
+		sleep 0.05
+	done
+}
+
+report()
+{
+	if [[ $VM_GCDA ]] && [[ -d /run/gcda ]]; then
+		tar -C /run/gcda -cf /run/vm/gcda.tar .
+	fi
+	unmount_disks
+	echo "$VM_NONCE $status" >/run/vm/status
+	sync
+	echo o >/proc/sysrq-trigger
+	while :; do
+		sleep 1
+	done
+}
+
+mount_all
+set_limits
+hostname "$VM_NAME"
+ip link set lo up
+modprobe -a virtio_console virtio_rng virtio_net
+if (( VM_DISKS > 0 )); then
+	modprobe -a nvme ext4
+fi
+wait_until ports_are_there
+mount_disks
+
+device="no RDMA device"
+if [[ $VM_RDMA ]]; then
+	modprobe -a veth rdma_rxe rdma_ucm ib_uverbs
+	bring_up_rdma
+	device="device rxe0 ACTIVE on $VM_NETDEV $ADDR"
+fi
+if [[ $VM_GCDA ]]; then
+	export GCOV_PREFIX=/run/gcda
+fi
+
+run_command
+report

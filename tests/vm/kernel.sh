@@ -1,0 +1,124 @@
+#!/bin/bash
+# Prints the directory of a kernel for the guest, and fills it on first use:
+#
+#   vmlinuz  initramfs.gz  release  lib/modules/RELEASE/
+#
+# The kernel is Debian's own package, unpacked into the cache and never installed.
+# RPMA_VM_KERNEL names another package than linux-image-amd64, RPMA_CACHE another cache.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+package=${RPMA_VM_KERNEL:-linux-image-amd64}
+cache=${RPMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpma-uv}
+dir=$cache/vm-$package
+
+# What the guest needs before it sees the host's file system.
+boot_modules=(virtio_pci 9pnet_virtio 9p overlay)
+
+die()
+{
+	echo "vm: kernel: $*" >&2
+	exit 1
+}
+
+# apt's helper process refuses directories that only root may enter: let it stay root.
+apt()
+{
+	apt-get -qq -o APT::Sandbox::User="$(id -un)" "$@" </dev/null
+}
+
+# linux-image-amd64 only depends on the package that carries the files.
+real_package()
+{
+	apt-cache depends --important "$package" 2>/dev/null |
+		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1
+}
+
+download()
+{
+	local name
+	name=$(real_package)
+	if [[ -z $name ]] && apt-cache show "$package" >/dev/null 2>&1; then
+		name=$package
+	fi
+	[[ -n $name ]] && apt download "$name"
+}
+
+unpack_kernel()
+{
+	local work=$1
+	mkdir "$work/deb"
+	echo "vm: fetching $package (70 MB, once)" >&2
+	cd "$work/deb"
+	# The lists of packages may be absent or out of date: refresh them and try again.
+	if ! download 2>/dev/null; then
+		if (( EUID != 0 )); then
+			die "cannot fetch $package; type: sudo apt-get update"
+		fi
+		apt update >/dev/null
+		download || die "cannot fetch $package"
+	fi
+	dpkg -x ./*.deb "$work/tree"
+
+	cd "$work"
+	mkdir -p kernel/lib
+	mv tree/boot/vmlinuz-* kernel/vmlinuz
+	if [[ -d tree/usr/lib/modules ]]; then
+		mv tree/usr/lib/modules kernel/lib/modules
+	else
+		mv tree/lib/modules kernel/lib/modules
+	fi
+	find kernel/lib/modules -name '*.ko.xz' -exec xz -d {} +
+	ls kernel/lib/modules >kernel/release
+	depmod -b "$work/kernel" "$(<kernel/release)"
+}
+
+# pack_initramfs KERNEL WORK - build KERNEL/initramfs.gz, stamped with what went into it
+pack_initramfs()
+{
+	local kernel=$1 work=$2
+	local module path count=100 root=$work/root
+	mkdir -p "$root/bin" "$root/modules"
+	cp "$(type -P busybox)" "$root/bin/busybox"
+	install -m 755 "$here/initramfs-init.sh" "$root/init"
+
+	declare -A seen=()
+	for module in "${boot_modules[@]}"; do
+		while read -r _ path _; do
+			if [[ -z ${seen[$path]-} ]]; then
+				seen[$path]=1
+				cp "$path" "$root/modules/$((count++))-${path##*/}"
+			fi
+		done < <(modprobe -d "$kernel" -S "$(<"$kernel/release")" \
+			--show-depends "$module" | grep '^insmod')
+	done
+	(cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$work/initramfs.gz"
+	mv "$work/initramfs.gz" "$kernel/initramfs.gz"
+	initramfs_stamp >"$kernel/initramfs.stamp"
+}
+
+initramfs_stamp()
+{
+	cat "$here/initramfs-init.sh" "${BASH_SOURCE[0]}" "$(type -P busybox)" | cksum
+}
+
+for tool in busybox cpio depmod modprobe dpkg flock; do
+	type -P "$tool" >/dev/null || die "no $tool; run tests/setup.sh"
+done
+
+mkdir -p "$cache"
+exec {lock}>"$cache/lock"
+flock "$lock"
+
+rm -rf "$cache"/work.*          # left by a run that was killed: the lock is ours
+work=$(mktemp -d "$cache/work.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+if [[ ! -e $dir/release ]]; then
+	(unpack_kernel "$work")
+	mv -T "$work/kernel" "$dir"
+fi
+if [[ $(initramfs_stamp) != "$(cat "$dir/initramfs.stamp" 2>/dev/null)" ]]; then
+	pack_initramfs "$dir" "$work"
+fi
+echo "$dir"
