@@ -40,6 +40,7 @@ tests=(
 	strace
 	util-linux          # flock, setpriv
 	valgrind
+	xz-utils
 )
 
 want=("${build[@]}" "${tests[@]}")

@@ -16,21 +16,6 @@ trap 'echo "vm: init: line $LINENO failed: $BASH_COMMAND"' ERR
 
 . /run/vm/config
 
-mount_all()
-{
-	mkdir -p /dev/pts /dev/shm /out /lib/modules
-	mount -t devpts -o gid=5,mode=620,ptmxmode=666 pts /dev/pts
-	mount -t tmpfs -o mode=1777 shm /dev/shm
-	ln -sf /proc/self/fd /dev/fd
-	ln -sf fd/0 /dev/stdin
-	ln -sf fd/1 /dev/stdout
-	ln -sf fd/2 /dev/stderr
-	# The kernel's own requests for modules look nowhere else.
-	mount --bind "$VM_KERNEL/lib/modules" /lib/modules
-	# cache=mmap: without it a shared writable mapping of a file there is refused.
-	mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=mmap out /out
-}
-
 set_limits()
 {
 	ulimit -l unlimited
@@ -55,7 +40,7 @@ port()
 {
 	local dir
 	for dir in /sys/class/virtio-ports/*; do
-		if [[ $(cat "$dir/name" 2>/dev/null) == "$1" ]]; then
+		if [[ -e $dir/name && $(<"$dir/name") == "$1" ]]; then
 			echo "/dev/${dir##*/}"
 			return 0
 		fi
@@ -91,21 +76,25 @@ unmount_disks()
 
 rxe_is_active()
 {
-	rdma link show rxe0/1 | grep -q 'state ACTIVE'
+	[[ $(cat /sys/class/infiniband/rxe0/ports/1/state) == *ACTIVE ]]
 }
 
 # With one guest, rxe0 talks to itself over a veth pair; with two, over the wire.
 bring_up_rdma()
 {
+	local link
 	if [[ $VM_NETDEV == v0 ]]; then
-		ip link add v0 mtu 9000 type veth peer name v1 mtu 9000
-		ip link set v1 up
+		link="link add v0 mtu 9000 type veth peer name v1 mtu 9000
+			link set v1 up"
 	else
 		wait_until test -e "/sys/class/net/$VM_NETDEV"
-		ip link set "$VM_NETDEV" mtu 4200
+		link="link set $VM_NETDEV mtu 4200"
 	fi
-	ip link set "$VM_NETDEV" up
-	ip address add "$ADDR/24" dev "$VM_NETDEV"
+	ip -batch - <<-END
+		$link
+		link set $VM_NETDEV up
+		address add $ADDR/24 dev $VM_NETDEV
+	END
 	rdma link add rxe0 type rxe netdev "$VM_NETDEV"
 	wait_until rxe_is_active
 }
@@ -114,12 +103,10 @@ bring_up_rdma()
 # since a port can be opened only once and a program may reopen its /dev/stdout
 run_command()
 {
-	local writer command watcher tries
-	mkfifo /run/output
-	cat /run/output >"$output" &
+	local writer command watcher tries pipe
+	exec {pipe}> >(exec cat >"$output")
 	writer=$!
-	exec {pipe}>/run/output
-	echo "vm: kernel $(uname -r), $device" >&"$pipe"
+	echo "vm: kernel $(</proc/sys/kernel/osrelease), $device" >&"$pipe"
 
 	setsid bash /run/vm/command >&"$pipe" 2>&1 {pipe}>&- &
 	command=$!
@@ -163,20 +150,20 @@ report()
 	done
 }
 
-mount_all
 set_limits
-hostname "$VM_NAME"
-ip link set lo up
-modprobe -a virtio_console virtio_rng virtio_net
-if (( VM_DISKS > 0 )); then
-	modprobe -a nvme ext4
+modules=(virtio_console virtio_rng)
+if [[ $VM_RDMA ]]; then
+	modules+=(virtio_net veth rdma_rxe rdma_ucm ib_uverbs)
 fi
+if (( VM_DISKS > 0 )); then
+	modules+=(nvme ext4)
+fi
+modprobe -a "${modules[@]}"
 wait_until ports_are_there
 mount_disks
 
 device="no RDMA device"
 if [[ $VM_RDMA ]]; then
-	modprobe -a veth rdma_rxe rdma_ucm ib_uverbs
 	bring_up_rdma
 	device="device rxe0 ACTIVE on $VM_NETDEV $ADDR"
 fi

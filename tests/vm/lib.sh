@@ -187,7 +187,7 @@ vm_start()
 		-name "$name" -machine q35 -accel "$accel" -cpu "$cpu"
 		-smp "${vm_cpus:-2}" -m "$vm_memory"
 		-nodefaults -no-user-config -display none -no-reboot
-		-kernel "$vm_kernel/vmlinuz" -initrd "$vm_kernel/initramfs.gz"
+		-kernel "$vm_kernel/vmlinux" -initrd "$vm_kernel/initramfs.gz"
 		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off"
 		-serial "file:$dir/console.log"
 		-chardev "pipe,id=qmp,path=$path/qmp" -mon chardev=qmp,mode=control
