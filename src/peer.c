@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026, rpma-uv contributors */
+
+/* peer.c - an RDMA device and a protection domain on it */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "conn_cfg.h"
+#include "err.h"
+#include "lock.h"
+#include "log.h"
+#include "peer.h"
+
+/* one buffer per operation */
+#define MAX_SGE 1
+
+/* what an operation may carry inside its work request, if the device can */
+#define INLINE_SIZE_BYTES 8
+
+struct rpma_peer {
+	struct ibv_pd *pd;
+	bool is_odp_capable;
+};
+
+struct ibv_context *rpma__peer_context(const struct rpma_peer *peer)
+{
+	return peer->pd->context;
+}
+
+struct ibv_pd *rpma__peer_pd(const struct rpma_peer *peer)
+{
+	return peer->pd;
+}
+
+bool rpma__peer_is_odp_capable(const struct rpma_peer *peer)
+{
+	return peer->is_odp_capable;
+}
+
+int rpma__peer_usage_to_access(const struct rpma_peer *peer, int usage)
+{
+	const bool is_iwarp = peer->pd->context->device->transport_type == IBV_TRANSPORT_IWARP;
+	int access = 0;
+
+	/* a flush is a read, from the peer's point of view */
+	if (usage & (RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY |
+			    RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT))
+		access |= IBV_ACCESS_REMOTE_READ;
+	if (usage & RPMA_MR_USAGE_READ_DST)
+		access |= IBV_ACCESS_LOCAL_WRITE;
+	/* on iWARP the answer to a read is written by the peer */
+	if ((usage & RPMA_MR_USAGE_READ_DST) && is_iwarp)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	if (usage & RPMA_MR_USAGE_WRITE_DST)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	if (usage & (RPMA_MR_USAGE_WRITE_SRC | RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_RECV))
+		access |= IBV_ACCESS_LOCAL_WRITE;
+	return access;
+}
+
+static int create_qp(struct rpma_peer *peer, struct rdma_cm_id *id, const struct rpma_conn_cfg *cfg,
+	struct ibv_cq *send_cq, struct ibv_cq *recv_cq, uint32_t inline_size)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = send_cq,
+		.recv_cq = recv_cq,
+		.cap = {
+			.max_send_wr = rpma__conn_cfg_sq_size(cfg),
+			.max_recv_wr = rpma__conn_cfg_rq_size(cfg),
+			.max_send_sge = MAX_SGE,
+			.max_recv_sge = MAX_SGE,
+			.max_inline_data = inline_size,
+		},
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 0,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = peer->pd,
+	};
+	int ret;
+
+	rpma__lock();
+	ret = rdma_create_qp_ex(id, &attr);
+	rpma__unlock();
+	return ret;
+}
+
+int rpma__peer_create_qp(struct rpma_peer *peer, struct rdma_cm_id *id,
+	const struct rpma_conn_cfg *cfg, struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
+{
+	int ret = create_qp(peer, id, cfg, send_cq, recv_cq, INLINE_SIZE_BYTES);
+
+	/* a device without inline data refuses as it refuses any bad value: try without */
+	if (ret && errno == EINVAL)
+		ret = create_qp(peer, id, cfg, send_cq, recv_cq, 0);
+	if (!ret)
+		return 0;
+
+	RPMA_LOG_PROVIDER("rdma_create_qp_ex(max_send_wr=%u, max_recv_wr=%u)",
+		rpma__conn_cfg_sq_size(cfg), rpma__conn_cfg_rq_size(cfg));
+	return RPMA_E_PROVIDER;
+}
+
+static int alloc_pd(struct ibv_context *ibv_ctx, struct ibv_pd **pd_ptr)
+{
+	errno = 0;
+	*pd_ptr = ibv_alloc_pd(ibv_ctx);
+	if (*pd_ptr)
+		return 0;
+	if (errno == ENOMEM)
+		return RPMA_E_NOMEM;
+	if (errno == 0)
+		return RPMA_E_UNKNOWN;
+
+	RPMA_LOG_PROVIDER("ibv_alloc_pd()");
+	return RPMA_E_PROVIDER;
+}
+
+int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
+{
+	struct rpma_peer *peer;
+	struct ibv_pd *pd;
+	int is_odp_capable;
+	int ret;
+
+	if (!ibv_ctx || !peer_ptr)
+		return RPMA_E_INVAL;
+
+	ret = rpma_utils_ibv_context_is_odp_capable(ibv_ctx, &is_odp_capable);
+	if (ret)
+		return ret;
+	ret = alloc_pd(ibv_ctx, &pd);
+	if (ret)
+		return ret;
+	peer = malloc(sizeof(*peer));
+	if (!peer) {
+		RPMA__UNDO(ibv_dealloc_pd(pd));
+		return RPMA_E_NOMEM;
+	}
+
+	peer->pd = pd;
+	peer->is_odp_capable = is_odp_capable;
+	*peer_ptr = peer;
+	return 0;
+}
+
+int rpma_peer_delete(struct rpma_peer **peer_ptr)
+{
+	int ret;
+
+	if (!peer_ptr)
+		return RPMA_E_INVAL;
+	if (!*peer_ptr)
+		return 0;
+
+	ret = ibv_dealloc_pd((*peer_ptr)->pd);
+	if (ret) {
+		rpma__err_set_errno(ret);
+		RPMA_LOG_PROVIDER("ibv_dealloc_pd()");
+		ret = RPMA_E_PROVIDER;
+	}
+	RPMA__UNDO(free(*peer_ptr));
+	*peer_ptr = NULL;
+	return ret;
+}
