@@ -7,73 +7,89 @@
  * ASSUMPTIONS
  * - requests are embedded in what started them and stay put until done() was called
  * - done() is called once for each request that was queued, from the loop's reaping, never from within
- *   a call of this header; it may queue further requests, the same one too
- * - what finds no room in the submission queue waits in order and is prepared later
+ *   a queue, cancel, flush or close; it may queue further requests, the same one too
+ * - what finds no room in the submission or completion queue waits in order and is prepared later
+ * - after a flush the loop does not sleep before it has reaped once more
  */
 
 #ifndef RPMA_UV_RING_H
 #define RPMA_UV_RING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
-#include <sys/stat.h>
-#include <sys/types.h>
 
 struct iovec;
 struct statx;
 struct rpma_uv__reactor;
 
+/* the most that one registered buffer may hold */
+#define RPMA_UV__RING_BUFFER_MAX ((size_t)16 << 20)
+
 enum rpma_uv__io_code {
-	RPMA_UV__IO_OPENAT,
-	RPMA_UV__IO_CLOSE,
-	RPMA_UV__IO_STATX,
-	RPMA_UV__IO_READ,
-	RPMA_UV__IO_WRITE,
-	RPMA_UV__IO_FSYNC,
-	RPMA_UV__IO_FALLOCATE,
+	RPMA_UV__IO_OPENAT,    /* fd: directory; path, flags, len: mode */
+	RPMA_UV__IO_CLOSE,     /* fd */
+	RPMA_UV__IO_STATX,     /* fd: the file itself; statx, flags: mask */
+	RPMA_UV__IO_READ,      /* fd, addr, len, off, flags: RWF_*, buf_index */
+	RPMA_UV__IO_WRITE,     /* as read */
+	RPMA_UV__IO_READV,     /* fd, iov, len: how many, off, flags: RWF_* */
+	RPMA_UV__IO_WRITEV,    /* as readv */
+	RPMA_UV__IO_FSYNC,     /* fd */
+	RPMA_UV__IO_FDATASYNC, /* fd */
+	RPMA_UV__IO_FALLOCATE, /* fd, flags: mode, off, len */
 };
 
-/* one request; the caller fills in the upper half */
+/* one request; the caller fills in the upper half, what its code needs */
 struct rpma_uv__io {
-	void (*done)(struct rpma_uv__io *io, int res); /* res: as the system call, -errno on failure */
-	enum rpma_uv__io_code code;
-	int fd;
-	void *addr;      /* memory, path, or struct statx: by code */
-	const char *path;
+	void (*done)(struct rpma_uv__io *io, int res); /* as the system call, -errno on failure */
+	union {
+		void *addr;
+		const char *path;
+		struct statx *statx;
+		const struct iovec *iov;
+	};
 	uint64_t off;
-	uint64_t len;    /* bytes; openat: the mode */
-	uint32_t flags;  /* open flags, RWF_*, fsync flags, statx mask, fallocate mode: by code */
-	int buf_index;   /* registered buffer of addr, or -1 */
+	uint64_t len;
+	int fd;
+	uint32_t flags;
+	int16_t buf_index; /* registered buffer that addr lies in, or -1 */
+	uint8_t code;
 	/* the ring's */
 	uint8_t state;
+	int res;
 	TAILQ_ENTRY(rpma_uv__io) link;
 };
 
-/* make the ring at its first use: 0, or UV_ENOSYS, UV_EPERM, UV_ENOMEM ... */
+/*
+ * Make the ring at its first use. Allowed on any thread as long as the loop has not run since
+ * the reactor's start: the ring is bound to a thread at its first flush.
+ * ERRORS: UV_ENOSYS, UV_EPERM (no io_uring here), UV_ENOMEM, UV_EMFILE, UV_ECANCELED (closing)
+ */
 int rpma_uv__ring_ensure(struct rpma_uv__reactor *r);
 
-/* queue a request; it is submitted by the next flush */
+/* queue a request; it is submitted by the next flush. The ring must have been made */
 void rpma_uv__ring_queue(struct rpma_uv__reactor *r, struct rpma_uv__io *io);
 
-/* ask a queued or submitted request to end early; done() still comes, with its true outcome */
+/* ask a request that is out to end early; done() still comes, with its true outcome */
 void rpma_uv__ring_cancel(struct rpma_uv__reactor *r, struct rpma_uv__io *io);
 
-/* submit what is queued: one io_uring_enter() at most; no-op without a ring */
+/* submit what is queued with one io_uring_enter(); no-op without a ring */
 void rpma_uv__ring_flush(struct rpma_uv__reactor *r);
 
-/* take all completions: true when there was one; no-op without a ring */
+/* take all completions and call done(): true when there was one; no-op without a ring */
 bool rpma_uv__ring_reap(struct rpma_uv__reactor *r);
 
-/* queued requests that no flush has taken yet? */
+/* is there something that a flush or a reaping could take a step with right now? */
 bool rpma_uv__ring_has_queued(const struct rpma_uv__reactor *r);
 
-/* requests out, queued or submitted */
+/* requests whose done() is due, queued or submitted */
 unsigned rpma_uv__ring_in_flight(const struct rpma_uv__reactor *r);
 
 /*
- * Register memory as one fixed buffer, at most 16 MiB, in the sparse table: *index_ptr is its place.
- * 0 or UV_E* (UV_ENOMEM: the memlock limit). In the loop's thread, a system call each.
+ * Register memory as one fixed buffer, at most RPMA_UV__RING_BUFFER_MAX: *index_ptr is its place in
+ * a table of fixed size. One system call each, on the loop's thread.
+ * ERRORS: UV_ENOMEM (the memlock limit), UV_ENOBUFS (the table is full), UV_EINVAL (an old kernel)
  */
 int rpma_uv__ring_buffer_add(struct rpma_uv__reactor *r, void *base, size_t len, int *index_ptr);
 void rpma_uv__ring_buffer_remove(struct rpma_uv__reactor *r, int index);
