@@ -100,6 +100,12 @@ struct rpma_uv_op {
 	uint64_t u_room[24]; /* private */
 };
 
+/* private: a list of futures */
+struct rpma_uv__futures {
+	struct rpma_uv_future *tqh_first;
+	struct rpma_uv_future **tqh_last;
+};
+
 /* room for rpma_uv_all(); total and failed may be read once it is done */
 struct rpma_uv_all {
 	rpma_uv_future_t future;
@@ -108,10 +114,8 @@ struct rpma_uv_all {
 	/* private from here on */
 	unsigned u_left;
 	unsigned u_reserved;
-	struct {
-		struct rpma_uv_future *tqh_first;
-		struct rpma_uv_future **tqh_last;
-	} u_running, u_consumed;
+	struct rpma_uv__futures u_running;
+	struct rpma_uv__futures u_consumed;
 };
 
 /*
@@ -255,13 +259,13 @@ typedef struct rpma_uv_reactor_stats {
  *
  * Shape:      embeds in the loop's turn; every handle is unref'd, and one is ref'd exactly while work
  *             is outstanding (a future not done, an open listener, a close under way), so that
- *             uv_run() returns when the work is done. The ring is made at its first use.
+ *             uv_run() returns when the work is done.
  * Ownership:  r is the caller's storage, not movable, reusable from its close callback on. opts may
  *             be NULL and is copied.
+ *             The RDMA event channel and the ring are made at their first use, so that a machine
+ *             without the one or the other can still use what it has.
  * Errors:     UV_EINVAL    NULL, or an option out of range
  *             UV_ENOMEM
- *             UV_ENODEV    the machine has no RDMA connection manager
- *             others       of the kernel, from the event channel or eventfd
  * On failure nothing needs closing.
  */
 int rpma_uv_reactor_init(uv_loop_t *loop, rpma_uv_reactor_t *r, const rpma_uv_reactor_opts_t *opts);

@@ -21,8 +21,6 @@
 
 struct rpma_uv__reactor;
 
-TAILQ_HEAD(rpma_uv__futures, rpma_uv_future);
-
 /* an object inside an operation's room; it may alias the array that reserves the space */
 #define RPMA_UV__ROOM __attribute__((may_alias))
 
@@ -43,6 +41,10 @@ struct rpma_uv__kind {
  * Its future is pending and keeps the loop alive until it is done.
  */
 rpma_uv_op_t *rpma_uv__op_begin(struct rpma_uv__reactor *r, rpma_uv_op_t *op,
+	const struct rpma_uv__kind *kind);
+
+/* the same for a future that is embedded elsewhere */
+void rpma_uv__future_begin(struct rpma_uv__reactor *r, rpma_uv_future_t *f,
 	const struct rpma_uv__kind *kind);
 
 /* the op's private room as a pointer to T */

@@ -26,21 +26,37 @@ struct rpma_uv__cm;
 struct rpma_uv__device;
 struct rpma_uv__ring;
 struct rpma_uv__slab_block;
+struct rpma_uv__wr_scratch;
 
 TAILQ_HEAD(rpma_uv__conns, rpma_uv_conn);
 TAILQ_HEAD(rpma_uv__eps, rpma_uv_ep);
 TAILQ_HEAD(rpma_uv__files, rpma_uv_file);
 TAILQ_HEAD(rpma_uv__pools, rpma_uv_pool);
 TAILQ_HEAD(rpma_uv__transfers, rpma_uv_transfer);
+TAILQ_HEAD(rpma_uv__promises, rpma_uv__promise);
 TAILQ_HEAD(rpma_uv__lookups, rpma_uv__lookup);
 LIST_HEAD(rpma_uv__devices, rpma_uv__device);
 
 enum rpma_uv__closing {
 	RPMA_UV__OPEN,
+	RPMA_UV__CLOSING_STARTED,
 	RPMA_UV__CLOSING_PEERS,   /* connections, listeners, lookups; transfers drain */
 	RPMA_UV__CLOSING_FILES,
 	RPMA_UV__CLOSING_POOLS,
 	RPMA_UV__CLOSING_HANDLES, /* ring, devices, channel, the loop's handles */
+};
+
+/*
+ * A close callback is due: it runs from the closing phase of the loop. closed() runs after it and
+ * frees the object; it must take the object off its list and call rpma_uv__reactor_child_gone().
+ */
+struct rpma_uv__closer {
+	rpma_uv_future_t turn; /* behind the futures that are ready already */
+	uv_idle_t handle;      /* never started; its uv_close() carries the callback */
+	struct rpma_uv__reactor *reactor;
+	rpma_uv_close_cb cb;
+	void *data;
+	void (*closed)(struct rpma_uv__closer *closer);
 };
 
 struct rpma_uv__reactor {
@@ -60,7 +76,7 @@ struct rpma_uv__reactor {
 
 	/* futures */
 	struct rpma_uv__futures ready;
-	struct rpma_uv__futures promises;
+	struct rpma_uv__promises promises;
 	struct rpma_uv__slab_block *slab_blocks;
 	void *slab_free;
 
@@ -75,8 +91,10 @@ struct rpma_uv__reactor {
 
 	/* what completes */
 	struct rpma_uv__devices devices;
-	struct rpma_uv__cm *cm;
+	struct rpma_uv__cm *cm;     /* NULL until first use */
 	struct rpma_uv__ring *ring; /* NULL until first use */
+	struct rpma_uv__wr_scratch *scratch;
+	unsigned posted; /* work requests that a device holds */
 
 	/* closing */
 	enum rpma_uv__closing closing;
@@ -108,18 +126,6 @@ void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r);
 		call; \
 		(r)->in_callback--; \
 	} while (0)
-
-/*
- * A close callback is due: it runs from the closing phase of the loop. closed() runs after it and
- * frees the object; it must take the object off its list and call rpma_uv__reactor_child_gone().
- */
-struct rpma_uv__closer {
-	uv_idle_t handle; /* never started; its uv_close() carries the callback */
-	struct rpma_uv__reactor *reactor;
-	rpma_uv_close_cb cb;
-	void *data;
-	void (*closed)(struct rpma_uv__closer *closer);
-};
 
 void rpma_uv__closer_start(struct rpma_uv__reactor *r, struct rpma_uv__closer *closer,
 	rpma_uv_close_cb cb, void *data, void (*closed)(struct rpma_uv__closer *closer));
