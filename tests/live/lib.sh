@@ -1,0 +1,71 @@
+# What the live tests share; sourced by each. Fails fast, ends what it started by its process id.
+set -euo pipefail
+
+rpma=$BUILD/reactor/tools/rpma
+live=$BUILD/tests/live
+lib_started=()
+serve_pid=
+
+fail()
+{
+	echo "FAILED: $*"
+	exit 1
+}
+
+lib_end()
+{
+	local pid
+	for pid in ${lib_started[0]+"${lib_started[@]}"}; do
+		kill -9 "$pid" 2>/dev/null || true
+	done
+	wait 2>/dev/null || true
+}
+trap lib_end EXIT
+
+# wait_line FILE REGEX PID - until FILE has such a line; fails when PID is gone before that
+wait_line()
+{
+	local i
+	for (( i = 0; i < 1200; i++ )); do
+		if grep -aqE "$2" "$1" 2>/dev/null; then
+			return 0
+		fi
+		kill -0 "$3" 2>/dev/null || { cat "$1"; fail "process $3 ended before: $2"; }
+		read -rt 0.05 <> <(:) || true
+	done
+	cat "$1"
+	fail "no line in a minute: $2"
+}
+
+# start_serve ARG... - rpma serve in the background, until it listens; sets serve_pid, serve_log
+start_serve()
+{
+	serve_log=$TMP/serve.$(( ${#lib_started[@]} )).log
+	"$rpma" serve "$@" >"$serve_log" 2>&1 &
+	serve_pid=$!
+	lib_started+=("$serve_pid")
+	wait_line "$serve_log" '^listening on ' "$serve_pid"
+}
+
+# stop_serve - in good order; it must exit 0
+stop_serve()
+{
+	local status=0
+	kill -TERM "$serve_pid"
+	wait "$serve_pid" || status=$?
+	(( status == 0 )) || { cat "$serve_log"; fail "serve ended with status $status"; }
+}
+
+# random_file FILE SIZE_MIB
+random_file()
+{
+	openssl enc -aes-128-ctr -pass pass:rpma -nosalt -pbkdf2 </dev/zero 2>/dev/null |
+		head -c "$(( $2 << 20 ))" >"$1" || true
+	(( $(stat -c %s "$1") == $2 << 20 )) || fail "could not make $1"
+}
+
+# one_line FILE - a message for people is one line
+one_line()
+{
+	(( $(wc -l <"$1") == 1 )) || { cat "$1"; fail "not one line but $(wc -l <"$1")"; }
+}

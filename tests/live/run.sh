@@ -1,0 +1,46 @@
+#!/bin/bash
+# Runs the live tests, on a machine that has an RDMA device: here, mostly a guest of tests/vm.
+#
+#   tests/live/run.sh BUILD [NAME...]
+#
+# A test is an executable tests/live/*.sh beside this one. It gets BUILD (the build's directory), ADDR
+# (the device's address), NVME and NVME1 (ext4 file systems, the second a small one) and TMP (an empty
+# directory of its own) in its environment, and exits 0 passed, 77 skipped with the reason on its
+# last line, anything else failed. Ends with "live: N passed, N failed, N skipped".
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export BUILD=$(cd "$1" && pwd)
+shift
+limit=180
+passed=0 failed=0 skipped=0
+
+rdma link 2>/dev/null | sed 's/^/live: device /'
+names=("$@")
+if (( ${#names[@]} == 0 )); then
+	for test in "$here"/*.sh; do
+		case ${test##*/} in
+		run.sh | lib.sh) ;;
+		*) names+=("$(basename "$test" .sh)") ;;
+		esac
+	done
+fi
+for name in "${names[@]}"; do
+	export TMP=$(mktemp -d "${TMPDIR:-/tmp}/rpma-live.XXXXXX")
+	start=$SECONDS
+	timeout --kill-after=10 "$limit" "$here/$name.sh" >"$TMP/log" 2>&1 </dev/null
+	status=$?
+	case $status in
+	0) passed=$(( passed + 1 )); echo "live: ok   $name ($(( SECONDS - start )) s)" ;;
+	77) skipped=$(( skipped + 1 )); echo "live: skip $name: $(tail -n 1 "$TMP/log")" ;;
+	*)
+		failed=$(( failed + 1 ))
+		echo "live: FAIL $name (status $status, $(( SECONDS - start )) s)"
+		sed 's/^/    /' "$TMP/log" | tail -n 80
+		;;
+	esac
+	grep -a '^figure: ' "$TMP/log" | sed "s/^/live:      $name: /"
+	rm -rf "$TMP"
+done
+echo "live: $passed passed, $failed failed, $skipped skipped"
+(( failed == 0 ))

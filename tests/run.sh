@@ -1,0 +1,118 @@
+#!/bin/bash
+# Builds everything and passes the tests; does all its own set-up on a fresh machine.
+#
+#   tests/run.sh              unit tests, then the live tests in virtual machines; line coverage
+#   tests/run.sh --quick      unit tests only
+#   tests/run.sh --sanitize   the same with the address and undefined behaviour sanitizers
+#   tests/run.sh --preset P   with another preset: debug, release, asan, tsan, coverage
+#   tests/run.sh --live NAME  only the live test NAME (repeatable)
+#
+# Ends with a line "N passed, N failed, N skipped"; exits 0 when none failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+preset=coverage
+quick=
+live=()
+while (( $# > 0 )); do
+	case $1 in
+	--quick) quick=1 ;;
+	--sanitize) preset=asan ;;
+	--preset) preset=$2; shift ;;
+	--live) live+=("$2"); shift ;;
+	*)
+		sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+		exit 2
+		;;
+	esac
+	shift
+done
+
+passed=0 failed=0 skipped=0
+
+# count PASSED FAILED SKIPPED
+count()
+{
+	passed=$(( passed + $1 ))
+	failed=$(( failed + $2 ))
+	skipped=$(( skipped + $3 ))
+}
+
+build()
+{
+	tests/setup.sh
+	cmake --preset "$preset" -DRPMA_WERROR=ON >"$logs/configure.log" 2>&1 ||
+		{ cat "$logs/configure.log"; exit 1; }
+	cmake --build --preset "$preset" >"$logs/build.log" 2>&1 || { tail -n 60 "$logs/build.log"; exit 1; }
+	tail -n 1 "$logs/build.log"
+	find "build/$preset" -name '*.gcda' -delete
+}
+
+# the unit tests; every program is a process of its own with a time limit
+unit()
+{
+	local junit=$PWD/$logs/unit.xml
+	ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" \
+		--output-junit "$junit" || true
+	eval "$(python3 - "$junit" <<'PY'
+import sys, xml.etree.ElementTree as tree
+suite = tree.parse(sys.argv[1]).getroot()
+n = {k: int(suite.get(k)) for k in ("tests", "failures", "skipped", "disabled")}
+print("count", n["tests"] - n["failures"] - n["skipped"] - n["disabled"], n["failures"],
+      n["skipped"] + n["disabled"])
+PY
+	)"
+}
+
+# run_guest NAME COMMAND... - a run of the harness that leaves a line "live: P passed, F failed, S skipped"
+run_guest()
+{
+	local name=$1 log=$logs/$1.log line
+	shift
+	"$@" 2>&1 | tee "$log" || true
+	line=$(grep -aoE '^live: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped' "$log" | tail -n 1) || true
+	if [[ $line =~ ^live:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+) ]]; then
+		count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
+	else
+		echo "tests: $name: the guest did not come to its end"
+		count 0 1 0
+	fi
+}
+
+# the live tests: real rdma-core and kernel Soft-RoCE, in one guest and in two
+live_tests()
+{
+	local gcda=()
+	if [[ $preset == coverage ]]; then
+		gcda=(--gcda)
+	fi
+	run_guest live tests/vm/run.sh --timeout 1500 "${gcda[@]}" --disk 1G --disk 48M -- \
+		tests/live/run.sh "build/$preset" ${live[0]+"${live[@]}"}
+	if (( ${#live[@]} == 0 )); then
+		run_guest pair tests/live/pair/run.sh "build/$preset" "${gcda[@]}"
+	fi
+}
+
+# what the tests have not executed
+coverage()
+{
+	gcovr --root . --filter src/ --filter reactor/ --object-directory "build/$preset" \
+		--exclude-unreachable-branches --gcov-ignore-parse-errors negative_hits.warn \
+		>"$logs/coverage.txt" 2>"$logs/coverage.err" || { cat "$logs/coverage.err"; return 1; }
+	sed -n '/^File/,$p' "$logs/coverage.txt"
+}
+
+logs=build/logs/$preset
+mkdir -p "$logs"
+build
+if (( ${#live[@]} == 0 )); then
+	unit
+fi
+if [[ -z $quick ]]; then
+	live_tests
+fi
+if [[ $preset == coverage ]]; then
+	coverage || count 0 1 0
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+(( failed == 0 && passed > 0 ))
