@@ -171,5 +171,6 @@ if [[ $VM_GCDA ]]; then
 	export GCOV_PREFIX=/run/gcda
 fi
 
+export VM_REQUESTS=$requests
 run_command
 report

@@ -38,6 +38,10 @@ vm_die()
 	exit 125
 }
 
+# A mistake in these scripts must not look like the command's own status.
+set -E
+trap 'vm_die "internal error: ${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND"' ERR
+
 # vm_parse_option OPTION [VALUE] - sets $vm_shift, or fails: not a common option
 vm_parse_option()
 {
@@ -86,8 +90,8 @@ vm_setup()
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
 	vm_tmp=$(mktemp -d "${TMPDIR:-/tmp}/rpma-vm.XXXXXX")
-	mkfifo "$vm_tmp/requests"
-	exec {vm_requests}<>"$vm_tmp/requests"
+	mkfifo "$vm_tmp/requests" "$vm_tmp/idle"
+	exec {vm_requests}<>"$vm_tmp/requests" {vm_idle}<>"$vm_tmp/idle"
 	if [[ -z $vm_out ]]; then
 		vm_out=$vm_tmp/out
 	fi
@@ -99,12 +103,8 @@ vm_cleanup()
 {
 	local name
 	for name in "${!vm_pid[@]}"; do
-		kill -KILL "${vm_pid[$name]}" 2>/dev/null || true
+		vm_kill "$name"
 	done
-	for name in "${!vm_printer[@]}"; do
-		kill "${vm_printer[$name]}" 2>/dev/null || true
-	done
-	wait
 	rm -rf "$vm_tmp"
 }
 
@@ -161,7 +161,7 @@ vm_write_ctl()
 # devices; fails, with the reason in qemu.log, when it could not.
 vm_start()
 {
-	local name=$1 command=$2 dir=$vm_tmp/$1 index cpu accel greeting
+	local name=$1 command=$2 dir=$vm_tmp/$1 index cpu accel
 	local config=()
 	shift 2
 	while [[ $1 != -- ]]; do
@@ -215,7 +215,7 @@ vm_start()
 
 	# QEMU greets its monitor when all devices are open.
 	exec {vm_qmp_out[$name]}<>"$dir/qmp.out"
-	until read -r -t 0.1 -u "${vm_qmp_out[$name]}" greeting; do
+	until vm_read "${vm_qmp_out[$name]}"; do
 		vm_running "$name" || return 1
 	done
 	vm_qmp "$name" '{"execute": "qmp_capabilities"}'
@@ -227,16 +227,30 @@ vm_print()
 	exec cat
 }
 
+# vm_read FD - sets $vm_line if a line has come, else fails after 20 ms. A bare `read -t`
+# will not do: where time is over in the middle of a line it loses what it has read.
+vm_read()
+{
+	vm_line=
+	if ! read -r -t 0 -u "$1"; then
+		read -r -t 0.02 -u "$vm_idle" || true
+		return 1
+	fi
+	read -r -u "$1" vm_line
+}
+
 # vm_qmp NAME COMMAND - have QEMU's monitor do something, and wait until it is done
 vm_qmp()
 {
-	local line
+	local limit=$(( SECONDS + 10 ))
 	echo "$2" 1<>"$vm_tmp/$1/qmp.in"
-	while read -r -t 5 -u "${vm_qmp_out[$1]}" line; do
-		case $line in
-		*'"return"'*) return 0 ;;
-		*'"error"'*) return 1 ;;
-		esac
+	while (( SECONDS < limit )) && vm_running "$1"; do
+		if vm_read "${vm_qmp_out[$1]}"; then
+			case $vm_line in
+			*'"return"'*) return 0 ;;
+			*'"error"'*) return 1 ;;
+			esac
+		fi
 	done
 	return 1
 }
@@ -250,8 +264,10 @@ vm_running()
 vm_kill()
 {
 	if [[ -n ${vm_pid[$1]-} ]]; then
-		kill -KILL "${vm_pid[$1]}" 2>/dev/null || true
-		vm_reap "$1"
+		{
+			kill -KILL "${vm_pid[$1]}" || true
+			vm_reap "$1"
+		} 2>/dev/null # the shell's own word about it
 	fi
 }
 
@@ -259,7 +275,7 @@ vm_kill()
 vm_reap()
 {
 	local unblock
-	wait "${vm_pid[$1]}" 2>/dev/null || true
+	wait "${vm_pid[$1]}" || true
 	unset "vm_pid[$1]"
 	# If QEMU never opened the FIFO its reader still waits for someone to do so.
 	exec {unblock}<>"$vm_tmp/$1/output"
@@ -291,7 +307,7 @@ vm_answer()
 			vm_cut[$target]=1
 			vm_kill "$target"
 		else
-			kill -"${verb%%-*}" "${vm_pid[$target]}"
+			kill -s "${verb%%-*}" "${vm_pid[$target]}"
 		fi
 		;;
 	link-down | link-up)
@@ -307,18 +323,30 @@ vm_answer()
 	esac
 }
 
-# vm_attend NAME - answer requests until guest NAME has ended; past the deadline: 124
+# vm_attend NAME - answer requests until guest NAME has ended; exits with 124 past the
+# deadline, with 125 when another guest dies meanwhile
 vm_attend()
 {
-	local from verb word
+	local from verb word other
 	while vm_running "$1"; do
+		for other in "${!vm_pid[@]}"; do
+			if [[ $other != "$1" ]] && ! vm_running "$other"; then
+				vm_reap "$other"
+				vm_take_status "$other"
+				exit 125
+			fi
+		done
 		if (( SECONDS >= vm_deadline )); then
 			vm_kill "$1"
 			echo "vm: the time limit of $vm_timeout s is over" >&2
 			vm_show_console "$1"
 			exit 124
 		fi
-		if read -r -t 0.1 -u "$vm_requests" from verb word; then
+		if vm_read "$vm_requests"; then
+			read -r from verb word <<<"$vm_line"
+			if [[ ! -d $vm_tmp/$from/ctl ]]; then
+				continue
+			fi
 			vm_answer "$from" "$verb" "$word"
 			echo "$vm_reply" 1<>"$vm_tmp/$from/requests.in"
 		fi
