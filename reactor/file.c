@@ -1056,9 +1056,9 @@ struct rpma_uv__reactor *rpma_uv__file_reactor(const rpma_uv_file_t *f)
 	return f->reactor;
 }
 
-int rpma_uv__file_failed(const rpma_uv_file_t *f)
+int rpma_uv__file_status(const rpma_uv_file_t *f)
 {
-	return f->sync_status;
+	return file_status(f, true);
 }
 
 bool rpma_uv__file_is_unnamed(const rpma_uv_file_t *f)

@@ -28,8 +28,8 @@ struct rpma_uv__reactor *rpma_uv__file_reactor(const rpma_uv_file_t *f);
 void rpma_uv__file_hold(rpma_uv_file_t *f);
 void rpma_uv__file_drop(rpma_uv_file_t *f);
 
-/* the status of the sync that failed for good, or 0 */
-int rpma_uv__file_failed(const rpma_uv_file_t *f);
+/* 0, or the status that a write or sync would be refused with: closing, or a sync has failed */
+int rpma_uv__file_status(const rpma_uv_file_t *f);
 
 /* created by us, and its directory has not been synced yet: no byte of it counts as durable */
 bool rpma_uv__file_is_unnamed(const rpma_uv_file_t *f);

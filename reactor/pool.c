@@ -98,7 +98,6 @@ struct rpma_uv_pool {
 	/* READY */
 	rpma_uv_buf_t *free;
 	struct waiters waiters;
-	unsigned transfers;
 
 	rpma_uv_close_cb close_cb;
 	void *close_data;
@@ -544,7 +543,6 @@ void rpma_uv_pool_close(rpma_uv_pool_t *pool, rpma_uv_close_cb cb, void *data)
 	struct wait_op *wait;
 
 	assert(pool->close_cb == NULL);
-	assert(pool->transfers == 0);
 	pool->close_cb = cb;
 	pool->close_data = data;
 	/* the reactor that closes may have been first; the callback still comes */
@@ -573,22 +571,6 @@ void rpma_uv__pool_close_all(struct rpma_uv__reactor *r)
 }
 
 /* ---- for the rest of the library -------------------------------------------------------------- */
-
-void rpma_uv__pool_join(rpma_uv_pool_t *pool)
-{
-	pool->transfers++;
-}
-
-void rpma_uv__pool_leave(rpma_uv_pool_t *pool)
-{
-	assert(pool->transfers > 0);
-	pool->transfers--;
-}
-
-bool rpma_uv__pool_is_shared(const rpma_uv_pool_t *pool)
-{
-	return pool->transfers > 1;
-}
 
 struct rpma_uv__reactor *rpma_uv__pool_reactor(const rpma_uv_pool_t *pool)
 {

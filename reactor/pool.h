@@ -6,7 +6,8 @@
  *
  * ASSUMPTIONS
  * - a pool is on reactor->pools from its making until its close callback has returned
- * - buffers go to those who wait in the order of their waiting; a free buffer means that nobody waits
+ * - buffers go to those who wait in the order of their waiting; a free buffer means that nobody
+ *   waits. So those who share a pool and wait for each further buffer get them in turn
  */
 
 #ifndef RPMA_UV_POOL_H
@@ -28,14 +29,6 @@ struct rpma_uv__buf_waiter {
 
 void rpma_uv__buf_wait(rpma_uv_pool_t *pool, struct rpma_uv__buf_waiter *waiter);
 void rpma_uv__buf_wait_cancel(rpma_uv_pool_t *pool, struct rpma_uv__buf_waiter *waiter);
-
-/*
- * Transfers that run on this pool. With one alone, a buffer given back may be taken again at once;
- * with more, everybody queues for each buffer, so that they come by in turn.
- */
-void rpma_uv__pool_join(rpma_uv_pool_t *pool);
-void rpma_uv__pool_leave(rpma_uv_pool_t *pool);
-bool rpma_uv__pool_is_shared(const rpma_uv_pool_t *pool);
 
 struct rpma_uv__reactor *rpma_uv__pool_reactor(const rpma_uv_pool_t *pool);
 unsigned rpma_uv__pool_count(const rpma_uv_pool_t *pool);
