@@ -15,6 +15,10 @@
 #define ANSWER_DATA_BYTES  196
 #define REJECTED_BY_PEER   28
 
+/* who asks in a request: 192.0.2.2:49152 */
+#define REQUEST_ADDR 0xc0000202
+#define REQUEST_PORT 49152
+
 static bool is_wildcard(const struct sockaddr *addr)
 {
 	if (addr->sa_family == AF_INET)
@@ -32,6 +36,8 @@ static uint16_t port_of(const struct sockaddr *addr)
 {
 	return ((const struct sockaddr_in *)addr)->sin_port; /* at the same place for IPv6 */
 }
+
+static uint16_t last_port = 49151; /* given to those that bind to port 0 */
 
 /* ids */
 
@@ -120,10 +126,17 @@ int rdma_bind_addr(struct rdma_cm_id *cm_id, struct sockaddr *addr)
 	if (double__enter("rdma_bind_addr"))
 		return -1;
 	memcpy(&cm_id->route.addr.src_storage, addr, addr_size(addr));
+	if (!rdma_get_src_port(cm_id)) /* at the same place for IPv6 */
+		cm_id->route.addr.src_sin.sin_port = htons(++last_port);
 	if (!is_wildcard(addr))
 		set_device(OF(id, id, cm_id));
 	double__leave();
 	return 0;
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *cm_id)
+{
+	return port_of(&cm_id->route.addr.src_addr);
 }
 
 void double__step_done(struct id *id, enum rdma_cm_event_type type)
@@ -252,6 +265,11 @@ struct rdma_cm_id *double_push_request(struct rdma_cm_id *listen_id, const void 
 
 	double__lock();
 	id = new_id(listen_id->channel, listen_id->context);
+	id->id.route.addr.dst_sin = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_port = htons(REQUEST_PORT),
+		.sin_addr.s_addr = htonl(REQUEST_ADDR),
+	};
 	set_device(id);
 	double__step_done(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	double__push_event(OF(id, id, listen_id), id, RDMA_CM_EVENT_CONNECT_REQUEST, 0, data, len);

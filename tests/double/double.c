@@ -24,6 +24,7 @@
 	{                                                                                         \
 		.transport = IBV_TRANSPORT_IB, .odp_is_complete = true, .max_inline = 256,        \
 		.max_wr = 16384, .max_cqe = 65536, .max_rd_atomic = 16, .max_msg_size = 1U << 30, \
+		.link_layer = IBV_LINK_LAYER_ETHERNET,                                            \
 	}
 
 struct double_device double_device = DEFAULT_DEVICE;
@@ -360,6 +361,7 @@ void double_reset(void)
 	double_log_clear();
 	double__verbs_reset();
 	double__cq_reset();
+	double_refuse_wr(0, 0);
 	double__leave();
 }
 

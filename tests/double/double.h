@@ -66,6 +66,7 @@ struct double_device {
 	int max_cqe; /* default: 65536 */
 	int max_rd_atomic; /* reads in flight; default: 16 */
 	uint32_t max_msg_size; /* bytes; default: 1 GiB */
+	uint8_t link_layer; /* default: Ethernet */
 };
 extern struct double_device double_device;
 
@@ -102,6 +103,8 @@ void double_fail_always(const char *name, int err);
 /* the k-th call from now of any function that can fail; always: and all after it; k = 0: none */
 void double_fail_any(unsigned k, int err, bool always);
 void double_fail_none(void);
+/* the k-th work request from now, sends and receives alike, is refused with err where it is posted */
+void double_refuse_wr(unsigned k, int err);
 
 /* ---- rdma_cm ---- */
 

@@ -10,6 +10,16 @@
 #include "state.h"
 
 static uint32_t last_qp_num = 0x10;
+static unsigned refuse_at; /* work requests until one is refused; 0: none will be */
+static int refuse_err;
+
+void double_refuse_wr(unsigned k, int err)
+{
+	double__lock();
+	refuse_at = k;
+	refuse_err = err;
+	double__leave();
+}
 
 static struct qp *find_qp(uint32_t qp_num)
 {
@@ -125,6 +135,8 @@ static int add(struct queue *queue, const struct double_wr *wr, struct wr **adde
 {
 	if (wr->num_sge > DOUBLE_MAX_SGE)
 		return EINVAL;
+	if (refuse_at && --refuse_at == 0)
+		return refuse_err;
 	if (queue->posted - queue->reclaimed >= queue->size)
 		return ENOMEM;
 	*added = &queue->ring[queue->posted % queue->size];

@@ -71,7 +71,7 @@ static int query_port(
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = IBV_MTU_1024,
 		.max_msg_sz = double_device.max_msg_size,
-		.link_layer = IBV_LINK_LAYER_ETHERNET,
+		.link_layer = double_device.link_layer,
 	};
 
 	(void)context;
