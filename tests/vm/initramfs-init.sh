@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# shellcheck shell=dash
 # First half of the guest's boot, inside the initramfs: the host's file system becomes
 # the root, read-only below an overlay in memory. Then /run/vm/init, which is
 # guest-init.sh, takes over. kernel.sh packs this script; the kernel panics when it fails.

@@ -7,6 +7,7 @@
 # RPMA_VM_KERNEL names another package than linux-image-amd64, RPMA_CACHE another cache.
 set -euo pipefail
 
+PATH=$PATH:/usr/sbin:/sbin
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 package=${RPMA_VM_KERNEL:-linux-image-amd64}
 cache=${RPMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpma-uv}

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2054,SC2093,SC1083,SC2154
 # What run.sh and pair.sh share: options, guests, and the talk with them.
 #
 # A guest NAME has a directory $vm_tmp/NAME:
@@ -14,6 +15,7 @@
 # Every machine is ended by its process id, at the latest when this shell dies: also when
 # it is killed (setpriv --pdeathsig).
 
+PATH=$PATH:/usr/sbin:/sbin
 vm_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # Options, as vm_parse_option leaves them.
@@ -80,7 +82,7 @@ vm_setup()
 {
 	local tool
 	for tool in qemu-system-x86_64 setpriv mkfs.ext4 ip rdma; do
-		PATH=$PATH:/usr/sbin:/sbin type -P "$tool" >/dev/null ||
+		type -P "$tool" >/dev/null ||
 			vm_die "no $tool; run tests/setup.sh"
 	done
 	vm_kernel=$("$vm_here/kernel.sh") || vm_die "no kernel for the guest"
@@ -119,8 +121,8 @@ vm_disk_option()
 	elif [[ ! -e $file ]]; then
 		vm_die "--disk $file: no such file (truncate -s SIZE makes one)"
 	fi
-	if [[ -z $(PATH=$PATH:/sbin blkid -p "$file" 2>/dev/null) ]]; then
-		PATH=$PATH:/sbin mkfs.ext4 -q -F -E assume_storage_prezeroed=1 "$file" ||
+	if [[ -z $(blkid -p "$file" 2>/dev/null) ]]; then
+		mkfs.ext4 -q -F -E assume_storage_prezeroed=1 "$file" ||
 			vm_die "--disk $3: cannot be formatted"
 	fi
 	vm_args+=(-drive "file=${file//,/,,},if=none,id=disk$2,format=raw"
@@ -216,7 +218,7 @@ vm_start()
 	# QEMU greets its monitor when all devices are open.
 	exec {vm_qmp_out[$name]}<>"$dir/qmp.out"
 	until vm_read "${vm_qmp_out[$name]}"; do
-		vm_running "$name" || return 1
+		(( SECONDS < vm_deadline )) && vm_running "$name" || return 1
 	done
 	vm_qmp "$name" '{"execute": "qmp_capabilities"}'
 }
