@@ -40,6 +40,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /* the status of a future that is not done yet */
 #define RPMA_UV_PENDING 1
 
@@ -665,6 +667,8 @@ rpma_uv_future_t *rpma_uv_pull(rpma_uv_transfer_t *t, rpma_uv_op_t *op, rpma_uv_
 
 void rpma_uv_transfer_stat(const rpma_uv_transfer_t *t, rpma_uv_transfer_stat_t *stat);
 void rpma_uv_transfer_error(const rpma_uv_transfer_t *t, rpma_uv_transfer_error_t *error);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

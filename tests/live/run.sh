@@ -3,7 +3,7 @@
 #
 #   tests/live/run.sh BUILD [NAME...]
 #
-# A test is an executable tests/live/*.sh beside this one. It gets BUILD (the build's directory), ADDR
+# A test is a script tests/live/NAME.sh beside this one, or a program BUILD/tests/live/NAME. It gets BUILD (the build's directory), ADDR
 # (the device's address), NVME and NVME1 (ext4 file systems, the second a small one) and TMP (an empty
 # directory of its own) in its environment, and exits 0 passed, 77 skipped with the reason on its
 # last line, anything else failed. Ends with "live: N passed, N failed, N skipped".
@@ -18,17 +18,21 @@ passed=0 failed=0 skipped=0
 rdma link 2>/dev/null | sed 's/^/live: device /'
 names=("$@")
 if (( ${#names[@]} == 0 )); then
-	for test in "$here"/*.sh; do
+	for test in "$BUILD"/tests/live/* "$here"/*.sh; do
 		case ${test##*/} in
 		run.sh | lib.sh) ;;
-		*) names+=("$(basename "$test" .sh)") ;;
+		*.sh) names+=("$(basename "$test" .sh)") ;;
+		*.*) ;;
+		*) [[ -f $test && -x $test ]] && names+=("${test##*/}") ;;
 		esac
 	done
 fi
 for name in "${names[@]}"; do
 	export TMP=$(mktemp -d "${TMPDIR:-/tmp}/rpma-live.XXXXXX")
 	start=$SECONDS
-	timeout --kill-after=10 "$limit" "$here/$name.sh" >"$TMP/log" 2>&1 </dev/null
+	test=$here/$name.sh
+	[[ -x $test ]] || test=$BUILD/tests/live/$name
+	timeout --kill-after=10 "$limit" "$test" >"$TMP/log" 2>&1 </dev/null
 	status=$?
 	case $status in
 	0) passed=$(( passed + 1 )); echo "live: ok   $name ($(( SECONDS - start )) s)" ;;

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/* live.c - what the live programs share */
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "live.h"
+
+static pid_t child = -1;
+static int ready_fd = -1;
+
+_Noreturn void
+live_fail(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "%s %s:%d: not so: %s\n", child == 0 ? "server" : "client", file, line, what);
+	fflush(NULL);
+	_exit(1);
+}
+
+void
+live_check_int(const char *file, int line, const char *what, long long got, long long expected)
+{
+	if (got == expected)
+		return;
+	fprintf(stderr, "%s %s:%d: %s is %lld (%s, %s), not %lld\n", child == 0 ? "server" : "client",
+		file, line, what, got, got < 0 && got > -5000 ? uv_strerror((int)got) : "-",
+		rpma_err_2str((int)got), expected);
+	_exit(1);
+}
+
+int64_t
+live_await(const char *file, int line, const char *what, rpma_uv_future_t *f, int expected)
+{
+	int64_t result = 0;
+
+	live_check_int(file, line, what, rpma_uv_wait(f, UINT64_MAX, &result), expected);
+	return result;
+}
+
+const char *
+live_addr(void)
+{
+	const char *addr = getenv("ADDR");
+
+	if (addr == NULL) {
+		printf("no ADDR: no RDMA device\n");
+		exit(LIVE_SKIP);
+	}
+	return addr;
+}
+
+void
+live_ready(void)
+{
+	char byte = 1;
+
+	CHECK(write(ready_fd, &byte, 1) == 1);
+}
+
+void
+live_fork(int (*server)(const char *addr), const char *addr)
+{
+	int fds[2];
+	char byte;
+
+	CHECK(pipe(fds) == 0);
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(fds[0]);
+		ready_fd = fds[1];
+		exit(server(addr));
+	}
+	close(fds[1]);
+	CHECK(read(fds[0], &byte, 1) == 1); /* end of file: the child has died */
+	close(fds[0]);
+}
+
+void
+live_join(void)
+{
+	int status;
+
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status));
+	CHECK_INT(WEXITSTATUS(status), 0);
+}
+
+void *
+live_memory(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(memory != MAP_FAILED);
+	return memory;
+}
+
+/* a mixed counter: no two places look alike */
+static uint64_t
+pattern_at(uint64_t seed, size_t offset)
+{
+	uint64_t x = seed + offset / 8 * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	return x ^ x >> 27;
+}
+
+void
+live_pattern(void *memory, size_t size, uint64_t seed)
+{
+	for (size_t at = 0; at + 8 <= size; at += 8) {
+		uint64_t word = pattern_at(seed, at);
+
+		memcpy((char *)memory + at, &word, 8);
+	}
+}
+
+void
+live_pattern_check(const void *memory, size_t size, uint64_t seed, size_t offset)
+{
+	for (size_t at = 0; at + 8 <= size; at += 8) {
+		uint64_t word = pattern_at(seed, offset + at);
+
+		if (memcmp((const char *)memory + at, &word, 8) != 0) {
+			fprintf(stderr, "wrong bytes at offset %zu\n", offset + at);
+			live_fail(__FILE__, __LINE__, "the pattern");
+		}
+	}
+}
+
+void
+live_node_open(struct live_node *node, const char *addr, enum rpma_util_ibv_context_type type,
+	const rpma_uv_reactor_opts_t *opts)
+{
+	CHECK_OK(uv_loop_init(&node->loop));
+	CHECK_OK(rpma_uv_reactor_init(&node->loop, &node->reactor, opts));
+	AWAIT(rpma_uv_peer_new(&node->reactor, &node->op, addr, type, &node->peer), 0);
+}
+
+void
+live_node_close(struct live_node *node)
+{
+	rpma_uv_reactor_close(&node->reactor, NULL, NULL);
+	CHECK_OK(uv_run(&node->loop, UV_RUN_DEFAULT));
+	CHECK_OK(uv_loop_close(&node->loop));
+	CHECK_OK(rpma_peer_delete(&node->peer));
+}
+
+void
+live_descriptor_of(const struct rpma_mr_local *mr, struct live_descriptor *descriptor)
+{
+	size_t size;
+
+	CHECK_OK(rpma_mr_get_descriptor_size(mr, &size));
+	CHECK(size <= sizeof(descriptor->bytes));
+	CHECK_OK(rpma_mr_get_descriptor(mr, descriptor->bytes));
+	descriptor->pd.ptr = descriptor->bytes;
+	descriptor->pd.len = (uint8_t)size;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/*
+ * live.h - what the live programs share
+ *
+ * A live program is one test: its parent is the client, its child the server, two processes on one
+ * device whose address is in ADDR. Exit 0 passed, 77 skipped, else failed.
+ */
+
+#ifndef RPMA_LIVE_H
+#define RPMA_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "librpma_uv.h"
+
+#define LIVE_SKIP 77
+
+/* end the process when something is not so; say where */
+#define CHECK(what) \
+	do { \
+		if (!(what)) \
+			live_fail(__FILE__, __LINE__, #what); \
+	} while (0)
+
+/* end the process when a call does not return this; say what it did */
+#define CHECK_INT(call, expected) live_check_int(__FILE__, __LINE__, #call, (call), (expected))
+#define CHECK_OK(call)            CHECK_INT(call, 0)
+
+/* run the loop until a future is done; its status must be this one, its result is returned */
+#define AWAIT(future, expected) live_await(__FILE__, __LINE__, #future, (future), (expected))
+
+_Noreturn void live_fail(const char *file, int line, const char *what);
+void live_check_int(const char *file, int line, const char *what, long long got, long long expected);
+int64_t live_await(const char *file, int line, const char *what, rpma_uv_future_t *f, int expected);
+
+/* the address of the device, or the end of the test as skipped */
+const char *live_addr(void);
+
+/* tell the parent that the server listens */
+void live_ready(void);
+
+/*
+ * Fork: the child runs server() and exits with what it returns; the parent comes back when the child
+ * has called live_ready(). Neither has touched the device before.
+ */
+void live_fork(int (*server)(const char *addr), const char *addr);
+
+/* the child must have ended well */
+void live_join(void);
+
+/* memory of whole pages, and a pattern in it that tells every 8 bytes from all others */
+void *live_memory(size_t size);
+void live_pattern(void *memory, size_t size, uint64_t seed);
+void live_pattern_check(const void *memory, size_t size, uint64_t seed, size_t offset);
+
+/* a loop and a reactor on it with a peer; and their end: nothing may be left */
+struct live_node {
+	uv_loop_t loop;
+	rpma_uv_reactor_t reactor;
+	struct rpma_peer *peer;
+	rpma_uv_op_t op;
+};
+
+void live_node_open(struct live_node *node, const char *addr, enum rpma_util_ibv_context_type type,
+	const rpma_uv_reactor_opts_t *opts);
+void live_node_close(struct live_node *node);
+
+/* a region as its descriptor, ready to be sent along */
+struct live_descriptor {
+	uint8_t bytes[32];
+	struct rpma_conn_private_data pd;
+};
+
+void live_descriptor_of(const struct rpma_mr_local *mr, struct live_descriptor *descriptor);
+
+#endif /* RPMA_LIVE_H */
