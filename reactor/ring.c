@@ -342,9 +342,10 @@ void rpma_uv__ring_flush(struct rpma_uv__reactor *r)
 
 /* ---- letting go ----------------------------------------------------------------------------- */
 
+/* requests to cancel may still be on their way: they refer to no memory of ours */
 static bool is_idle(const struct rpma_uv__ring *ring)
 {
-	return ring->count == 0 && ring->uncompleted == 0;
+	return ring->count == 0;
 }
 
 static void poll_closed(uv_handle_t *handle)
@@ -413,8 +414,6 @@ static bool reap(struct rpma_uv__ring *ring, bool woken)
 	/* what waited for room may have some now, whether or not anybody was called back */
 	if (rpma_uv__ring_has_queued(ring->reactor))
 		rpma_uv__reactor_kick(ring->reactor);
-	if (ring->closing && is_idle(ring))
-		let_go(ring);
 	return any;
 }
 
@@ -433,6 +432,35 @@ static void eventfd_cb(uv_poll_t *poll, int status, int events)
 	(void)events;
 	ring->reactor->stats.ring_wakeups++;
 	(void)reap(ring, true);
+}
+
+/*
+ * The turn of the loop is no longer ours: submit the cancels from here. Where no completion is sure
+ * to wake us, since some were taken already or the kernel took nothing, wake ourselves.
+ */
+static void closing_step(struct rpma_uv__ring *ring)
+{
+	const uint64_t one = 1;
+	ssize_t ret = 0;
+
+	rpma_uv__deadline_clear(ring->reactor, &ring->retry);
+	rpma_uv__ring_flush(ring->reactor);
+	if (!TAILQ_EMPTY(&ring->finished) || io_uring_sq_ready(&ring->uring) > 0)
+		ret = write(ring->eventfd, &one, sizeof(one));
+	(void)ret;
+}
+
+static void closing_cb(uv_poll_t *poll, int status, int events)
+{
+	struct rpma_uv__ring *ring = poll->data;
+
+	(void)status;
+	(void)events;
+	(void)reap(ring, true);
+	if (is_idle(ring))
+		let_go(ring);
+	else
+		closing_step(ring);
 }
 
 /* ---- requests ------------------------------------------------------------------------------- */
@@ -629,16 +657,20 @@ void rpma_uv__ring_close(struct rpma_uv__reactor *r)
 	if (ring == NULL)
 		return;
 	assert(!ring->closing);
+	assert(!ring->reaping);
 	r->handles_open++;
 	ring->closing = true;
+	if (is_idle(ring)) {
+		let_go(ring);
+		return;
+	}
 	while ((io = TAILQ_FIRST(&ring->queued)) != NULL)
 		rpma_uv__ring_cancel(r, io);
 	for (io = TAILQ_FIRST(&ring->out); io != NULL; io = next) {
 		next = TAILQ_NEXT(io, link);
 		rpma_uv__ring_cancel(r, io);
 	}
-	if (!ring->reaping && is_idle(ring))
-		let_go(ring);
-	else
-		rpma_uv__reactor_kick(r);
+	(void)uv_poll_start(&ring->poll, UV_READABLE, closing_cb);
+	uv_ref((uv_handle_t *)&ring->poll);
+	closing_step(ring);
 }
