@@ -4,6 +4,9 @@
 /*
  * deadline.c - a pairing heap of deadlines under one timer of the loop
  *
+ * The timer only notes that something is due; it expires in the check phase, after the poll, so that an
+ * answer which has arrived in time is never beaten by a loop that was late.
+ *
  * The root is the earliest. Every node knows the pointer that points to it (its link), so that it
  * can be cut out from anywhere: setting and clearing cost O(1) and O(log n) amortised, and nothing is
  * allocated.
@@ -88,10 +91,14 @@ timer_update(struct rpma_uv__reactor *r)
 		uv_timer_start(&r->timer, timer_fired, first->at_ms > now ? first->at_ms - now : 0, 0);
 }
 
+/* not yet: what has arrived by now wins, and the poll of this turn, which shall not sleep, tells */
 static void
 timer_fired(uv_timer_t *timer)
 {
-	rpma_uv__deadlines_expire(timer->data);
+	struct rpma_uv__reactor *r = timer->data;
+
+	r->deadlines_due = true;
+	rpma_uv__reactor_kick(r);
 }
 
 void
@@ -127,7 +134,8 @@ rpma_uv__deadline_clear(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d)
 void
 rpma_uv__deadline_set(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d, uint64_t timeout_ms)
 {
-	uint64_t now = uv_now(r->loop);
+	/* the clock of uv_now(), but not as of the start of a turn that may have been a long one */
+	uint64_t now = uv_hrtime() / 1000000;
 
 	assert(d->expired != NULL);
 	if (rpma_uv__deadline_is_set(d))
@@ -143,6 +151,9 @@ rpma_uv__deadlines_expire(struct rpma_uv__reactor *r)
 	uint64_t now = uv_now(r->loop);
 	struct rpma_uv__deadline *d;
 
+	if (!r->deadlines_due)
+		return;
+	r->deadlines_due = false;
 	while ((d = r->deadlines) != NULL && d->at_ms <= now) {
 		cut(r, d);
 		d->expired(d);

@@ -6,7 +6,7 @@
  *
  * ASSUMPTIONS
  * - a deadline is embedded in what it watches and must be cleared before that is freed
- * - expired() runs from the timer phase with the deadline cleared; it may set it again
+ * - expired() runs from the check phase with the deadline cleared; it may set it again
  */
 
 #ifndef RPMA_UV_DEADLINE_H
@@ -41,7 +41,7 @@ rpma_uv__deadline_is_set(const struct rpma_uv__deadline *d)
 	return d->link != NULL;
 }
 
-/* the uv_timer_t's callback has fired: expire what is due */
+/* the check phase: expire what is due, if the timer has fired */
 void rpma_uv__deadlines_expire(struct rpma_uv__reactor *r);
 
 #endif /* RPMA_UV_DEADLINE_H */

@@ -4,13 +4,14 @@
 /*
  * reactor.c - the turn of the loop, liveness and closing
  *
- *   timers    deadlines
+ *   timers    note that a deadline is due
  *   idle      "kick": active only while work is queued or the reactor spins; its mere presence forces
  *             a zero poll time-out, even when a foreign prepare callback queued work after ours
  *   prepare   1 flush   2 run ready callbacks   3 nothing left, not spinning: arm every disarmed
  *             completion queue and poll it AGAIN, reap the ring again; empty -> safe to sleep
  *   poll      completion channels, event channel, the ring's eventfd: note what is ready
- *   check     reap the ring, poll completion queues within a budget, run ready callbacks, flush
+ *   check     reap the ring, poll completion queues within a budget, expire deadlines, run ready
+ *             callbacks, flush
  *   closing   close callbacks
  *
  * Nothing is slept upon: queued work keeps the kick active; completions from before the arming are
@@ -128,6 +129,7 @@ check_cb(uv_check_t *check)
 	(void)rpma_uv__ring_reap(r);
 	if (rpma_uv__cqs_poll(r, r->opts.cq_budget))
 		rpma_uv__reactor_kick(r);
+	rpma_uv__deadlines_expire(r);
 	rpma_uv__futures_run(r);
 	flush(r);
 }

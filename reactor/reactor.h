@@ -73,6 +73,7 @@ struct rpma_uv__reactor {
 	unsigned in_callback;      /* depth of user callbacks */
 	uint64_t spin_until_ns;    /* of uv_hrtime(): poll instead of sleeping until then */
 	struct rpma_uv__deadline *deadlines; /* root of the heap */
+	bool deadlines_due;                  /* its timer has fired */
 
 	/* futures */
 	struct rpma_uv__futures ready;

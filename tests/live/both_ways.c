@@ -20,6 +20,8 @@
  */
 
 #include <arpa/inet.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "live.h"
 
@@ -373,19 +375,36 @@ reactor_client(const char *addr)
 	live_node_close(&node);
 }
 
+static void
+pair(int number)
+{
+	int (*const servers[])(const char *) = { core_server, reactor_server };
+	void (*const clients[])(const char *) = { core_client, reactor_client };
+	const char *addr = live_addr();
+
+	live_fork(servers[number / 2], addr);
+	clients[number % 2](addr);
+	live_join();
+	printf("%s client, %s server: good\n", number % 2 ? "reactor" : "core",
+		number / 2 ? "reactor" : "core");
+}
+
+/* each pair in processes of its own: what has used a device must not be forked */
 int
 main(void)
 {
-	const char *addr = live_addr();
-	int (*const servers[])(const char *) = { core_server, reactor_server };
-	void (*const clients[])(const char *) = { core_client, reactor_client };
+	(void)live_addr();
+	for (int number = 0; number < 4; number++) {
+		pid_t pid = fork();
+		int status;
 
-	for (int i = 0; i < 4; i++) {
-		live_fork(servers[i / 2], addr);
-		clients[i % 2](addr);
-		live_join();
-		printf("%s client, %s server: good\n", i % 2 ? "reactor" : "core", i / 2 ? "reactor" : "core");
-		fflush(stdout);
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			pair(number);
+			return 0;
+		}
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK_INT(status, 0);
 	}
 	return 0;
 }
