@@ -157,7 +157,8 @@ static void on_timer(uv_timer_t *timer)
 	struct client *c = timer->data;
 
 	if (c->state != SERVING) {
-		note(c, "silent for %d s: dropped", HELLO_TIMEOUT_MS / 1000);
+		note(c, "%s for %d s: dropped", c->state == REFUSING ? "refused" : "silent",
+			HELLO_TIMEOUT_MS / 1000);
 		client_shut(c);
 		return;
 	}
@@ -227,7 +228,11 @@ static enum control_code check_ask(
 	if (ask->name[0])
 		control_refuse(
 			refusal, CONTROL_CODE_NAME, "there is no region named %s", ask->name);
-	else if (ask->offset >= size || ask->length > size - ask->offset)
+	else if (ask->offset >= size)
+		control_refuse(refusal, CONTROL_CODE_RANGE,
+			"offset %llu is not inside the region of %llu bytes",
+			(unsigned long long)ask->offset, (unsigned long long)size);
+	else if (ask->length > size - ask->offset)
 		control_refuse(refusal, CONTROL_CODE_RANGE,
 			"the region has %llu bytes, asked for %llu from offset %llu on",
 			(unsigned long long)size, (unsigned long long)ask->length,

@@ -117,9 +117,12 @@ static int lookup(struct pull *p)
 	const char *host = p->args.address.host;
 	int ret = pull_await(p, rpma_uv_peer_new(&p->reactor, &p->op, host,
 					RPMA_UTIL_IBV_CONTEXT_REMOTE, &p->peer));
+	if (ret == UV_ENODEV || ret == UV_EADDRNOTAVAIL)
+		return pull_failed(
+			p, EXIT_CONNECT, "lookup", ret, "no RDMA device leads to %s", host);
 	if (ret)
 		return pull_failed(p, ret == UV_ENOMEM ? EXIT_RESOURCES : EXIT_CONNECT, "lookup",
-			ret, "no RDMA device leads to %s: %s", host, uv_strerror(ret));
+			ret, "%s: %s", host, uv_strerror(ret));
 	return 0;
 }
 

@@ -199,10 +199,11 @@ static int find_peer(struct serve *s)
 		&s->reactor, &op, s->args.address.host, RPMA_UTIL_IBV_CONTEXT_LOCAL, &s->peer);
 	int ret = rpma_uv_wait(f, UINT64_MAX, NULL);
 
-	if (ret == UV_ENOMEM)
-		return fail(EXIT_RESOURCES, "serve: %s", uv_strerror(ret));
+	if (ret == UV_ENODEV || ret == UV_EADDRNOTAVAIL || ret == UV_EINVAL)
+		return fail(EXIT_CONNECT, "serve: no RDMA device has the address %s",
+			s->args.address.host);
 	if (ret)
-		return fail(EXIT_CONNECT, "serve: no RDMA device has the address %s: %s",
+		return fail(ret == UV_ENOMEM ? EXIT_RESOURCES : EXIT_CONNECT, "serve: %s: %s",
 			s->args.address.host, uv_strerror(ret));
 	return 0;
 }
