@@ -15,7 +15,7 @@
  *   READY    u_link is on reactor->ready; still counted, since a callback is due. Its outcome is
  *            known to us but not to the program: f->status is RPMA_UV_PENDING.
  *   DONE     f->status tells. A slab future that was consumed is gone; one that an `all` keeps for
- *            its callback has u_link on that one's list of consumed inputs.
+ *            its callback (KEPT) has u_link on that one's list of consumed inputs.
  *
  * A future that is DONE goes through READY again when a callback or a parent comes late, so that no
  * callback ever runs inside an API call.
@@ -36,6 +36,8 @@ enum {
 	RELEASED = 1 << 1,   /* nobody will look: free when done */
 	CB_DUE = 1 << 2,     /* u_cb has not run yet */
 	PARENT_DUE = 1 << 3, /* u_parent has not learned yet */
+	KEPT = 1 << 4,       /* of the slab, on the list of consumed inputs of an `all` */
+	COUNTED = 1 << 5,    /* an `all` knows the outcome, and waits for the callback only */
 };
 
 /* futures one slab block has room for */
@@ -197,14 +199,53 @@ rpma_uv__op_fail(struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma
 	return &op->future;
 }
 
-/* the inputs that an `all` kept readable go back to the slab */
+/*
+ * The inputs that an `all` keeps readable. The list is used by its first pointer alone, so that one
+ * can leave it without knowing whose it is: the `all` may be gone by then.
+ */
+static void
+keep(struct rpma_uv__futures *consumed, rpma_uv_future_t *f)
+{
+	f->u_link.tqe_next = consumed->tqh_first;
+	f->u_link.tqe_prev = &consumed->tqh_first;
+	if (f->u_link.tqe_next != NULL)
+		f->u_link.tqe_next->u_link.tqe_prev = &f->u_link.tqe_next;
+	consumed->tqh_first = f;
+	f->u_flags |= KEPT;
+}
+
+static void
+unkeep(rpma_uv_future_t *f)
+{
+	*f->u_link.tqe_prev = f->u_link.tqe_next;
+	if (f->u_link.tqe_next != NULL)
+		f->u_link.tqe_next->u_link.tqe_prev = f->u_link.tqe_prev;
+	f->u_flags &= ~KEPT;
+}
+
+/* take them over from an `all` that is done: its storage may be reused from now on */
+static void
+take_consumed(struct rpma_uv__futures *to, rpma_uv_future_t *all)
+{
+	/* as parents go: served, and to be looked at no more */
+	static rpma_uv_future_t served = { .u_state = DONE };
+	struct rpma_uv__futures *from = &((rpma_uv_all_t *)all)->u_consumed;
+	rpma_uv_future_t *f;
+
+	while ((f = from->tqh_first) != NULL) {
+		unkeep(f);
+		keep(to, f);
+		f->u_parent = &served;
+	}
+}
+
 static void
 free_consumed(struct rpma_uv__reactor *r, struct rpma_uv__futures *consumed)
 {
 	rpma_uv_future_t *f;
 
-	while ((f = TAILQ_FIRST(consumed)) != NULL) {
-		TAILQ_REMOVE(consumed, f, u_link);
+	while ((f = consumed->tqh_first) != NULL) {
+		unkeep(f);
 		slab_put(r, f);
 	}
 }
@@ -220,8 +261,8 @@ dispatch(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 	bool call = f->u_flags & CB_DUE;
 	bool own = f->u_flags & FROM_SLAB;
 	bool consumed = call || parent != NULL || (f->u_flags & RELEASED);
-	struct rpma_uv__futures inputs = TAILQ_HEAD_INITIALIZER(inputs);
-	bool keep = false;
+	struct rpma_uv__futures inputs = { NULL, NULL };
+	bool is_kept = false;
 
 	if (f->status == RPMA_UV_PENDING) {
 		f->status = f->u_status;
@@ -231,15 +272,16 @@ dispatch(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 	f->u_flags &= ~(CB_DUE | PARENT_DUE);
 	rpma_uv__reactor_drop(r);
 	if (consumed && kind_of(f) == &all_kind)
-		TAILQ_CONCAT(&inputs, &((rpma_uv_all_t *)f)->u_consumed, u_link);
+		take_consumed(&inputs, f);
 	if (call) {
 		r->stats.callbacks++;
 		RPMA_UV__CALLBACK(r, f->u_cb(f, f->status));
 	}
 	if (parent != NULL)
-		keep = kind_of(parent)->child_done(parent, f);
+		is_kept = kind_of(parent)->child_done(parent, f);
 	free_consumed(r, &inputs);
-	if (own && consumed && !keep)
+	/* its own callback may have given it a parent */
+	if (own && consumed && !is_kept && f->u_state == DONE && !(f->u_flags & KEPT))
 		slab_put(r, f);
 }
 
@@ -262,6 +304,19 @@ rpma_uv__futures_run(struct rpma_uv__reactor *r)
 
 /* ---- one callback, one parent ---------------------------------------------------------------- */
 
+/*
+ * A callback for an input that its `all` has counted already: if that one is still pending it waits
+ * for the callback too; else its own callback comes first, and the input lives until its own.
+ */
+static void
+all_await_callback(rpma_uv_future_t *f)
+{
+	if (f->u_parent->u_state != PENDING)
+		return;
+	((rpma_uv_all_t *)f->u_parent)->u_left++;
+	f->u_flags |= PARENT_DUE | COUNTED;
+}
+
 rpma_uv_future_t *
 rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data)
 {
@@ -270,6 +325,10 @@ rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data)
 	f->u_cb = cb;
 	f->data = data;
 	f->u_flags |= CB_DUE;
+	if (f->u_flags & KEPT) {
+		unkeep(f);
+		all_await_callback(f);
+	}
 	if (f->u_state == DONE)
 		make_ready_again(f->reactor->impl, f);
 	return f;
@@ -356,38 +415,36 @@ rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void *data)
 /* ---- all: many inputs, one end ----------------------------------------------------------------- */
 
 static void
-all_count(rpma_uv_all_t *all, int status, uint32_t detail)
+all_note_failure(rpma_uv_all_t *all, int status, uint32_t detail)
+{
+	if (all->failed++ > 0)
+		return;
+	all->future.u_status = status;
+	all->future.detail = detail;
+}
+
+static void
+all_count(rpma_uv_all_t *all)
 {
 	assert(all->u_left > 0);
-	if (status < 0) {
-		if (all->failed++ == 0) {
-			all->future.u_status = status;
-			all->future.detail = detail;
-		}
-	}
 	if (--all->u_left == 0)
 		rpma_uv__future_finish(&all->future, all->future.u_status,
 			all->total - all->failed, all->future.detail);
-}
-
-/* a slab input stays readable until the callback of all has returned */
-static bool
-all_keep(rpma_uv_all_t *all, rpma_uv_future_t *child)
-{
-	if (!(child->u_flags & FROM_SLAB))
-		return false;
-	TAILQ_INSERT_TAIL(&all->u_consumed, child, u_link);
-	return true;
 }
 
 static bool
 all_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 {
 	rpma_uv_all_t *all = (rpma_uv_all_t *)parent;
-	bool keep = all_keep(all, child);
+	bool is_kept = child->u_flags & FROM_SLAB;
 
-	all_count(all, child->status, child->detail);
-	return keep;
+	/* a slab input stays readable until the callback of all has returned */
+	if (is_kept)
+		keep(&all->u_consumed, child);
+	if (child->status < 0 && !(child->u_flags & COUNTED))
+		all_note_failure(all, child->status, child->detail);
+	all_count(all);
+	return is_kept;
 }
 
 static int
@@ -440,10 +497,10 @@ static void
 all_adopt(rpma_uv_all_t *all, rpma_uv_future_t *f)
 {
 	if (f == NULL) {
-		all_count(all, UV_ENOMEM, 0);
+		all_note_failure(all, UV_ENOMEM, 0);
+		all_count(all);
 	} else if (f->u_state == DONE) {
-		(void)all_keep(all, f);
-		all_count(all, f->status, f->detail);
+		(void)all_child_done(&all->future, f);
 	} else {
 		if (f->u_state == PENDING)
 			TAILQ_INSERT_TAIL(&all->u_running, f, u_link);
@@ -551,7 +608,7 @@ rpma_uv_cancel(rpma_uv_future_t *f)
 void
 rpma_uv_release(rpma_uv_future_t *f)
 {
-	struct rpma_uv__futures inputs = TAILQ_HEAD_INITIALIZER(inputs);
+	struct rpma_uv__futures inputs = { NULL, NULL };
 
 	if (f == NULL || !(f->u_flags & FROM_SLAB) || f->u_parent != NULL || f->u_cb != NULL)
 		return;
@@ -560,15 +617,19 @@ rpma_uv_release(rpma_uv_future_t *f)
 		return;
 	}
 	if (kind_of(f) == &all_kind)
-		TAILQ_CONCAT(&inputs, &((rpma_uv_all_t *)f)->u_consumed, u_link);
+		take_consumed(&inputs, f);
 	free_consumed(f->reactor->impl, &inputs);
 	slab_put(f->reactor->impl, f);
 }
 
-/* the parent of a future that rpma_uv_wait() waits for */
+/*
+ * The parent of a future that rpma_uv_wait() waits for. What is waited for may come before the loop
+ * polls: uv_stop() keeps that turn from going to sleep.
+ */
 struct waiter {
 	rpma_uv_future_t future; /* never queued; only its kind is used */
 	struct rpma_uv__deadline deadline;
+	uv_loop_t *loop;
 	bool done;
 	bool expired;
 	int status;
@@ -582,6 +643,7 @@ wait_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 
 	/* now: its reactor may be gone when uv_run() returns */
 	rpma_uv__deadline_clear(child->reactor->impl, &w->deadline);
+	uv_stop(child->reactor->impl->loop);
 	w->done = true;
 	w->status = child->status;
 	w->result = child->result;
@@ -591,7 +653,10 @@ wait_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 static void
 wait_expired(struct rpma_uv__deadline *d)
 {
-	rpma_uv__container_of(d, struct waiter, deadline)->expired = true;
+	struct waiter *w = rpma_uv__container_of(d, struct waiter, deadline);
+
+	uv_stop(w->loop);
+	w->expired = true;
 }
 
 static const struct rpma_uv__kind wait_kind = {
@@ -604,20 +669,19 @@ rpma_uv_wait(rpma_uv_future_t *f, uint64_t timeout_ms, int64_t *result_ptr)
 {
 	struct waiter w = { .future.u_kind = &wait_kind };
 	struct rpma_uv__reactor *r;
-	uv_loop_t *loop;
 
 	if (f == NULL)
 		return UV_ENOMEM;
 	r = f->reactor->impl;
 	if (r->in_callback > 0 || f->u_parent != NULL)
 		return UV_EBUSY;
-	loop = r->loop;
+	w.loop = r->loop;
 	adopt(&w.future, f);
 	rpma_uv__deadline_init(&w.deadline, wait_expired);
 	if (timeout_ms != UINT64_MAX)
 		rpma_uv__deadline_set(r, &w.deadline, timeout_ms);
 	while (!w.done && !w.expired)
-		uv_run(loop, UV_RUN_ONCE);
+		uv_run(w.loop, UV_RUN_ONCE);
 	if (!w.done) {
 		f->u_parent = NULL;
 		f->u_flags &= ~PARENT_DUE;

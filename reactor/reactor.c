@@ -85,7 +85,8 @@ flush(struct rpma_uv__reactor *r)
 static bool
 has_work(const struct rpma_uv__reactor *r)
 {
-	return !TAILQ_EMPTY(&r->ready) || !TAILQ_EMPTY(&r->dirty) || rpma_uv__ring_has_queued(r);
+	return !TAILQ_EMPTY(&r->ready) || !TAILQ_EMPTY(&r->dirty) || r->deadlines_due ||
+		rpma_uv__ring_has_queued(r);
 }
 
 /* poll instead of sleeping, a little while after something completed and while more is to come */
