@@ -76,7 +76,7 @@ enum rpma_util_ibv_context_type { RPMA_UTIL_IBV_CONTEXT_LOCAL, RPMA_UTIL_IBV_CON
  * Ownership: the device stays open as long as the process lives; it is not the caller's to close.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     addr or ibv_ctx_ptr is NULL, or type is neither of the two
- *            RPMA_E_NOMEM     out of memory
+ *            RPMA_E_NOMEM     never; programs written for other librpma libraries expect it
  *            RPMA_E_PROVIDER  the address cannot be resolved or has no RDMA device; a wildcard
  *                             address (0.0.0.0, ::) names no device either: errno is ENODEV
  * Source:    src/utils.c

@@ -5,9 +5,7 @@
  * info.h - a translated address
  *
  * ERRORS
- * rpma__info_new() can fail with
- * - RPMA_E_NOMEM     out of memory
- * - RPMA_E_PROVIDER  rdma_getaddrinfo(3) failed; errno is its closest relative
+ * - RPMA_E_PROVIDER  rdma_getaddrinfo(3) failed; errno is the closest relative of its code
  */
 
 #ifndef RPMA_INFO_H

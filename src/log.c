@@ -57,9 +57,7 @@ static void prefix(char *text, size_t size, const char *file, int line, const ch
 {
 	const char *slash;
 
-	text[0] = '\0';
-	if (!file)
-		return;
+	assert(file);
 	slash = strrchr(file, '/');
 	if (snprintf(text, size, "%s: %3d: %s: ", slash ? slash + 1 : file, line, function) < 0)
 		(void)strcpy(text, "[file info error]: ");
@@ -72,8 +70,8 @@ static void log_default(enum rpma_log_level level, const char *file_name, const 
 	va_list args;
 	int len;
 
-	if (level == RPMA_LOG_DISABLED)
-		return;
+	assert(level > RPMA_LOG_DISABLED);
+	assert(level <= RPMA_LOG_LEVEL_DEBUG);
 	va_start(args, message_format);
 	len = vsnprintf(message, sizeof(message), message_format, args);
 	va_end(args);

@@ -38,23 +38,23 @@ int rpma_utils_get_ibv_context(
 		return ret;
 	ret = rpma__id_new(NULL, &id);
 	if (ret)
-		goto err_freeaddrinfo;
+		goto freeaddrinfo;
 	ret = bind_or_resolve(id, info, type);
 	if (ret)
-		goto err_id_delete;
+		goto id_delete;
 	if (!id->verbs) {
 		errno = ENODEV;
 		RPMA_LOG_PROVIDER("the address %s belongs to no RDMA device", addr);
 		ret = RPMA_E_PROVIDER;
-		goto err_id_delete;
+		goto id_delete;
 	}
 
 	/* rdma_cm keeps its devices open, so this outlives the id */
 	*ibv_ctx_ptr = id->verbs;
 
-err_id_delete:
+id_delete:
 	RPMA__UNDO(rpma__id_delete(id));
-err_freeaddrinfo:
+freeaddrinfo:
 	RPMA__UNDO(rdma_freeaddrinfo(info));
 	return ret;
 }
