@@ -10,6 +10,12 @@ target_include_directories(rpma_turn PUBLIC ${rpma_turn_dir} ${PROJECT_SOURCE_DI
 target_link_libraries(rpma_turn PUBLIC PkgConfig::LIBUV PkgConfig::CMOCKA)
 target_include_directories(rpma_turn PUBLIC ${PROJECT_SOURCE_DIR}/include)
 
+# in place of ring.c: a ring and files that do what a test orders
+add_library(rpma_ring_double OBJECT ${PROJECT_SOURCE_DIR}/tests/double/ring_double.c)
+target_include_directories(rpma_ring_double PUBLIC ${PROJECT_SOURCE_DIR}
+	${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/tests/double)
+target_link_libraries(rpma_ring_double PUBLIC PkgConfig::LIBUV)
+
 function(rpma_storage_test object fact)
 	set(target unit-${object}-${fact})
 	add_executable(${target} ${fact}.c)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/* cancel.c - operations that are asked to end early */
+
+#include "scripted.h"
+
+static struct scripted s;
+
+static void cancel__write_in_the_ring(void **state)
+{
+	struct attempt a;
+
+	(void)state;
+	scripted_start(&s, 0);
+	ring_double_hold(-1);
+	write_start(&s, &a, 0, 4096);
+	settle(&s);
+	assert_int_equal(rpma_uv_cancel(&a.op.future), 0);
+	assert_int_equal(a.done, 0);
+	settle(&s);
+	assert_int_equal(a.status, UV_ECANCELED);
+	assert_int_equal(rpma_uv_cancel(&a.op.future), UV_EALREADY);
+	scripted_end(&s);
+}
+
+/* not stopped in time: success stays success */
+static void cancel__too_late(void **state)
+{
+	struct attempt a;
+
+	(void)state;
+	scripted_start(&s, 0);
+	ring_double_hold(-1);
+	write_start(&s, &a, 0, 4096);
+	settle(&s);
+	ring_double_complete(ring_double_at(0));
+	assert_int_equal(rpma_uv_cancel(&a.op.future), 0);
+	settle(&s);
+	assert_int_equal(a.status, 0);
+	scripted_end(&s);
+}
+
+/* a part was written: no further request is made for it */
+static void cancel__between_pieces(void **state)
+{
+	struct attempt a;
+
+	(void)state;
+	scripted_start(&s, 0);
+	ring_double_hold(-1);
+	write_start(&s, &a, 0, 8192);
+	settle(&s);
+	ring_double_complete_as(ring_double_at(0), 4096);
+	assert_int_equal(rpma_uv_cancel(&a.op.future), 0);
+	settle(&s);
+	assert_int_equal(a.status, UV_ECANCELED);
+	assert_int_equal(ring_double_count(RPMA_UV__IO_WRITE), 1);
+	scripted_end(&s);
+}
+
+/* in a pause between two tries */
+static void cancel__while_it_pauses(void **state)
+{
+	struct attempt a;
+
+	(void)state;
+	scripted_start(&s, 0);
+	for (unsigned k = 1; k < 12; k++)
+		ring_double_rule(RPMA_UV__IO_WRITE, k, -EAGAIN);
+	write_start(&s, &a, 0, 4096);
+	turn_for(&s.turn, 20);
+	assert_int_equal(a.done, 0);
+	assert_int_equal(rpma_uv_cancel(&a.op.future), 0);
+	settle(&s);
+	assert_int_equal(a.status, UV_ECANCELED);
+	scripted_end(&s);
+}
+
+/* a sync that waits is taken back; one that runs cannot be, and its neighbours need it */
+static void cancel__sync(void **state)
+{
+	struct attempt running, shared, waiting;
+
+	(void)state;
+	scripted_start(&s, 0);
+	ring_double_hold(-1);
+	sync_start(&s, &running);
+	sync_start(&s, &shared);
+	settle(&s);
+	sync_start(&s, &waiting);
+	settle(&s);
+	assert_int_equal(rpma_uv_cancel(&running.op.future), UV_EBUSY);
+	assert_int_equal(rpma_uv_cancel(&waiting.op.future), 0);
+	settle(&s);
+	assert_int_equal(waiting.status, UV_ECANCELED);
+	ring_double_go();
+	settle(&s);
+	assert_int_equal(running.status, 0);
+	assert_int_equal(running.done, 1);
+	assert_int_equal(ring_double_count(RPMA_UV__IO_FDATASYNC), 2);
+	scripted_end(&s);
+}
+
+/* an opening at each of its steps: nothing stays open, and the pointer is not written */
+static void cancel__open(void **state)
+{
+	rpma_uv_file_t *const none = (rpma_uv_file_t *)&s, *file = none;
+	rpma_uv_future_t *f;
+	unsigned open_fds;
+
+	(void)state;
+	scripted_start(&s, 512);
+	open_fds = ring_double_open_fds();
+	for (unsigned step = 0; step < 3; step++) {
+		ring_double_hold(-1);
+		f = rpma_uv_file_open(
+			&s.turn.reactor, NULL, "d/x", O_RDWR, 0, RPMA_UV_FILE_DIRECT, &file);
+		settle(&s);
+		for (unsigned i = 0; i < step; i++) {
+			ring_double_complete(ring_double_at(0));
+			settle(&s);
+		}
+		assert_int_equal(rpma_uv_cancel(f), 0);
+		ring_double_go();
+		assert_int_equal(turn_wait(f), UV_ECANCELED);
+		assert_ptr_equal(file, none);
+		assert_int_equal(ring_double_open_fds(), open_fds);
+	}
+	scripted_end(&s);
+}
+
+TURN_MAIN(cmocka_unit_test(cancel__write_in_the_ring), cmocka_unit_test(cancel__too_late),
+	cmocka_unit_test(cancel__between_pieces), cmocka_unit_test(cancel__while_it_pauses),
+	cmocka_unit_test(cancel__sync), cmocka_unit_test(cancel__open))
