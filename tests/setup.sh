@@ -12,6 +12,7 @@ build=(
 	gcc
 	libc6-dev
 	libibverbs-dev
+	libjansson-dev
 	librdmacm-dev
 	libssl-dev
 	liburing-dev
@@ -32,6 +33,7 @@ tests=(
 	iproute2            # ip, and rdma
 	kmod                # ... its modules, ...
 	libcmocka-dev
+	openssl
 	perftest
 	procps
 	python3
