@@ -105,6 +105,7 @@ static void
 prepare_cb(uv_prepare_t *prepare)
 {
 	struct rpma_uv__reactor *r = prepare->data;
+	bool found;
 
 	flush(r);
 	rpma_uv__futures_run(r);
@@ -116,7 +117,10 @@ prepare_cb(uv_prepare_t *prepare)
 		return;
 	}
 	uv_idle_stop(&r->kick);
-	if (rpma_uv__cqs_arm(r) | rpma_uv__ring_reap(r)) {
+	found = rpma_uv__cqs_arm(r);
+	if (rpma_uv__ring_reap(r))
+		found = true;
+	if (found) {
 		flush(r);
 		rpma_uv__reactor_kick(r);
 	}
