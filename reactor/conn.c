@@ -233,6 +233,7 @@ rpma_uv__conns_fail_device(struct rpma_uv__reactor *r, const struct rpma_uv__dev
 			continue;
 		c->is_gone = true;
 		rpma_uv__conn_end(c, status, 0);
+		rpma_uv__queue_mark_dirty(c);
 	}
 }
 
@@ -309,10 +310,16 @@ err_free:
 void
 rpma_uv_conn_close(rpma_uv_conn_t *c, rpma_uv_close_cb cb, void *data)
 {
-	assert(!c->is_closing);
-	c->is_closing = true;
 	c->close_cb = cb;
 	c->close_data = data;
+	if (c->is_closing) {
+		/* the reactor's own closing came first; the program learns all the same */
+		assert(c->reactor->closing);
+		c->closer.cb = cb;
+		c->closer.data = data;
+		return;
+	}
+	c->is_closing = true;
 	rpma_uv__reactor_hold(c->reactor);
 	if (c->state == RPMA_UV__CONN_CLOSED)
 		closer_start(c);

@@ -162,7 +162,12 @@ rpma_uv_reject(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, const struct rpma_conn
 		rpma_uv__conn_req_reject(req);
 		return NULL;
 	}
-	if (rdma_reject(req->cm_id.id, pd != NULL ? pd->ptr : NULL, pd != NULL ? pd->len : 0))
+	if (pd != NULL && (pd->ptr == NULL || pd->len == 0)) {
+		status = UV_EINVAL;
+		pd = NULL;
+	}
+	if (rdma_reject(req->cm_id.id, pd != NULL ? pd->ptr : NULL, pd != NULL ? pd->len : 0) &&
+		status == 0)
 		status = rpma_uv__status_errno();
 	req_free(req);
 	rpma_uv__future_finish(&op->future, status, 0, 0);
@@ -239,7 +244,13 @@ rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data)
 {
 	rpma_uv_conn_req_t *req;
 
-	assert(!ep->is_closing);
+	if (ep->is_closing) {
+		/* the reactor's own closing came first; the program learns all the same */
+		assert(ep->reactor->closing);
+		ep->closer.cb = cb;
+		ep->closer.data = data;
+		return;
+	}
 	ep->is_closing = true;
 	while ((req = TAILQ_FIRST(&ep->reqs)) != NULL) {
 		if (req->was_shown) {
