@@ -25,10 +25,10 @@ set_limits()
 	echo 0 >/proc/sys/kernel/core_uses_pid
 }
 
-# wait_until COMMAND... - for what the kernel does on its own time; 10 s at most
+# wait_until COMMAND... - for what the kernel does on its own time; 30 s at most
 wait_until()
 {
-	local tries=200
+	local tries=600
 	until "$@"; do
 		(( tries-- > 0 ))
 		sleep 0.05

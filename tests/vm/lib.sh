@@ -319,6 +319,14 @@ vm_answer()
 				vm_reply="no link"
 		done
 		;;
+	wire-cut | wire-mend)
+		if [[ -z ${vm_wire_in-} ]]; then
+			vm_reply="no wire"
+		else
+			echo "${verb#wire-}" >&"$vm_wire_in"
+			read -r vm_reply <&"$vm_wire_out"
+		fi
+		;;
 	*)
 		vm_reply="unknown request"
 		;;

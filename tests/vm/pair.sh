@@ -55,11 +55,23 @@ vm_print()
 	exec cat
 }
 
-# nic NUMBER SIDE - sets $wire: the network card NUMBER and its end of the wire
+# The wire says ok when a guest can be plugged in.
+start_wire()
+{
+	coproc vm_wire {
+		exec setpriv --pdeathsig KILL "$vm_here/wire.py" "$vm_tmp/wire1" "$vm_tmp/wire2"
+	}
+	vm_wire_in=${vm_wire[1]} vm_wire_out=${vm_wire[0]}
+	until vm_read "$vm_wire_out"; do
+		kill -0 "$vm_wire_PID" || vm_die "no wire"
+	done
+}
+
+# nic NUMBER - sets $wire: the network card NUMBER and its end of the wire
 nic()
 {
 	wire=(
-		-netdev "stream,id=wire,server=$2,addr.type=unix,addr.path=$vm_tmp/wire"
+		-netdev "stream,id=wire,server=off,addr.type=unix,addr.path=${vm_tmp//,/,,}/wire$1"
 		-device "virtio-net-pci,netdev=wire,id=nic,mac=52:54:00:09:09:0$1,romfile="
 	)
 }
@@ -83,7 +95,8 @@ vm_cpus=${vm_cpus:-1}
 vm_setup
 
 vm_guest_disks=(${vm_disks[0]+"${vm_disks[@]}"} ${server_disks[0]+"${server_disks[@]}"})
-nic 1 on
+start_wire
+nic 1
 if ! vm_start server "$server" VM_NETDEV=eth0 VM_STAYS=1 \
 	ADDR=10.9.9.1 PEER=10.9.9.2 -- "${wire[@]}"; then
 	vm_take_status server
@@ -91,7 +104,7 @@ if ! vm_start server "$server" VM_NETDEV=eth0 VM_STAYS=1 \
 fi
 
 vm_guest_disks=(${vm_disks[0]+"${vm_disks[@]}"} ${client_disks[0]+"${client_disks[@]}"})
-nic 2 off
+nic 2
 vm_start client "$client" VM_NETDEV=eth0 VM_STAYS= \
 	ADDR=10.9.9.2 PEER=10.9.9.1 -- "${wire[@]}" || true
 
