@@ -73,6 +73,22 @@ rpma_uv__cq_drain(struct rpma_uv__cq *cq)
 		;
 }
 
+/* the queue that took what was left of the budget is the last to be looked at in the next turn */
+static void
+cq_to_the_end(struct rpma_uv__cq *cq)
+{
+	struct rpma_uv__device *device = cq->device, *last;
+
+	TAILQ_REMOVE(&device->cqs, cq, link);
+	TAILQ_INSERT_TAIL(&device->cqs, cq, link);
+	for (last = device; LIST_NEXT(last, link) != NULL;)
+		last = LIST_NEXT(last, link);
+	if (last != device) {
+		LIST_REMOVE(device, link);
+		LIST_INSERT_AFTER(last, device, link);
+	}
+}
+
 bool
 rpma_uv__cqs_poll(struct rpma_uv__reactor *r, unsigned budget)
 {
@@ -85,16 +101,18 @@ rpma_uv__cqs_poll(struct rpma_uv__reactor *r, unsigned budget)
 
 			if (cq->armed) /* silent: nothing has come since the last look */
 				continue;
-			if (budget == 0)
-				return true;
 			got = cq_poll(cq, budget);
 			if (cq->woken && got == 0)
 				r->stats.cq_events_empty++;
 			cq->woken = false;
 			budget -= got;
+			if (budget == 0) {
+				cq_to_the_end(cq);
+				return true;
+			}
 		}
 	}
-	return budget == 0;
+	return false;
 }
 
 bool
