@@ -114,13 +114,15 @@ void
 rig_settle(void)
 {
 	bool was_kept = uv_has_ref((uv_handle_t *)&rig.anchor);
-	unsigned turns = 0;
+	unsigned turns = 0, asleep = 0;
 
 	uv_ref((uv_handle_t *)&rig.anchor);
-	do {
+	/* twice: the loop prepares its sleep at the beginning of a turn */
+	while (asleep < 2) {
 		assert_true(turns++ < RIG_TURNS);
 		rig_glance();
-	} while (!rig_is_asleep());
+		asleep = rig_is_asleep() ? asleep + 1 : 0;
+	}
 	if (!was_kept)
 		uv_unref((uv_handle_t *)&rig.anchor);
 }
