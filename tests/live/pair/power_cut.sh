@@ -1,6 +1,6 @@
 #!/bin/bash
 # The serving machine loses its power half way: pull ends by itself, within the documented time (the dead
-# peer's 4.3 s and the drain's 2 s, many times over for an emulator's sake), with one line, and what lies
+# peer's 4 s and the drain's 2 s, many times over for an emulator's sake), with one line, and what lies
 # below the watermark is right.
 set -euo pipefail
 export TMP=${TMPDIR:-/tmp}

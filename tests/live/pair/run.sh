@@ -25,7 +25,7 @@ for test in "$here"/*.sh; do
 		passed=$(( passed + 1 ))
 		echo "live: ok   pair/$name ($(( SECONDS - start )) s)"
 		grep -a '^vm: ' "$log"
-		grep -a '^figure: ' "$log" | sed "s/^/live:      pair/$name: /" || true
+		grep -a '^figure: ' "$log" | sed "s|^|live:      pair/$name: |" || true
 	else
 		failed=$(( failed + 1 ))
 		echo "live: FAIL pair/$name (status $status, $(( SECONDS - start )) s)"
