@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/*
+ * refused.c - what a pool cannot have
+ *
+ * Proven: when the device may not lock so much memory, one line names what is needed and what is
+ * allowed; when the ring may not, or is missing, the pool works all the same and says so. On
+ * failure nothing is left, and the output is not written.
+ */
+
+#include <sys/resource.h>
+
+#include "pools.h"
+
+static void refuse(const rpma_uv_pool_opts_t *opts, int status)
+{
+	rpma_uv_pool_t *pool = UNIT_UNTOUCHED;
+	rpma_uv_op_t op;
+
+	assert_int_equal(
+		turn_wait(rpma_uv_pool_new(&turn.reactor, &op, peer, opts, &pool)), status);
+	assert_ptr_equal(pool, UNIT_UNTOUCHED);
+	assert_int_equal(ring_double_buffers(), 0);
+}
+
+static void refused__arguments(void **state)
+{
+	rpma_uv_pool_opts_t opts = { .size = sizeof(opts), .chunk = 1000 };
+	rpma_uv_pool_t *pool;
+
+	(void)state;
+	refuse(&opts, UV_EINVAL);
+	opts.chunk = SIZE_MAX - 4095;
+	refuse(&opts, UV_EINVAL);
+	opts.chunk = 4096;
+	opts.size = 4;
+	refuse(&opts, UV_EINVAL);
+	assert_int_equal(
+		turn_wait(rpma_uv_pool_new(&turn.reactor, NULL, NULL, NULL, &pool)), UV_EINVAL);
+	assert_int_equal(
+		turn_wait(rpma_uv_pool_new(&turn.reactor, NULL, peer, NULL, NULL)), UV_EINVAL);
+}
+
+static void memlock(size_t chunk)
+{
+	const struct rlimit limit = { 65536, 65536 };
+	rpma_uv_pool_opts_t opts = { .size = sizeof(opts), .count = 10, .chunk = chunk };
+	rpma_uv_pool_t *pool = NULL;
+	char expected[256];
+	rpma_uv_op_t op;
+
+	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	double_fail("ibv_reg_mr", 1, ENOMEM);
+	assert_int_equal(
+		turn_wait(rpma_uv_pool_new(&turn.reactor, &op, peer, &opts, &pool)), UV_ENOMEM);
+	snprintf(expected, sizeof(expected),
+		"pool of 10 buffers of %zu bytes, which needs %zu bytes locked where "
+		"RLIMIT_MEMLOCK allows 65536: not enough memory",
+		chunk, 10 * chunk);
+	assert_string_equal(rpma_uv_strerror(&op.future), expected);
+	assert_null(pool);
+}
+
+static void refused__memlock(void **state)
+{
+	(void)state;
+	memlock(65536); /* here */
+	memlock(2 * MIB); /* and from libuv's pool */
+}
+
+/* another reason is told as it is */
+static void refused__by_the_device(void **state)
+{
+	const rpma_uv_pool_opts_t opts = { .size = sizeof(opts), .count = 2, .chunk = 4096 };
+	rpma_uv_pool_t *pool = NULL;
+	rpma_uv_op_t op;
+
+	(void)state;
+	double_fail("ibv_reg_mr", 1, EPERM);
+	assert_int_equal(
+		turn_wait(rpma_uv_pool_new(&turn.reactor, &op, peer, &opts, &pool)), UV_EPERM);
+	assert_string_equal(rpma_uv_strerror(&op.future),
+		"pool of 2 buffers of 4096 bytes: operation not permitted");
+}
+
+static void refused__no_memory(void **state)
+{
+	const rpma_uv_pool_opts_t opts = { .size = sizeof(opts) };
+	unsigned k;
+
+	(void)state;
+	for (k = 1; k <= 3; k++) {
+		rpma_uv_pool_t *pool = NULL;
+		rpma_uv_op_t op;
+
+		unit_alloc_fail(k);
+		assert_int_equal(
+			turn_wait(rpma_uv_pool_new(&turn.reactor, &op, peer, &opts, &pool)),
+			UV_ENOMEM);
+		unit_alloc_fail(0);
+		assert_null(pool);
+	}
+}
+
+/* the ring takes none, or some: none stay, and the buffers work */
+static void refused__by_the_ring(void **state)
+{
+	(void)state;
+	for (unsigned max = 0; max < 4; max++) {
+		rpma_uv_pool_t *pool;
+		rpma_uv_buf_t *buf;
+
+		ring_double_buffers_max(max);
+		pool = pool_now(4, 16 * MIB);
+		assert_false(rpma_uv_pool_is_fixed(pool));
+		assert_int_equal(ring_double_buffers(), 0);
+		buf = rpma_uv_buf_get(pool);
+		assert_non_null(buf);
+		rpma_uv_buf_put(buf);
+		pool_close_now(pool);
+	}
+}
+
+static void refused__no_ring(void **state)
+{
+	rpma_uv_pool_t *pool;
+
+	(void)state;
+	ring_double_missing(UV_ENOSYS);
+	pool = pool_now(4, 4096);
+	assert_false(rpma_uv_pool_is_fixed(pool));
+	pool_close_now(pool);
+}
+
+UNIT_MAIN(POOLS_TEST(refused__arguments), POOLS_TEST(refused__memlock),
+	POOLS_TEST(refused__by_the_device), POOLS_TEST(refused__no_memory),
+	POOLS_TEST(refused__by_the_ring), POOLS_TEST(refused__no_ring))
