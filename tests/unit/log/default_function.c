@@ -226,6 +226,9 @@ static void default_function__formatting_fails(void **state)
 	CATCH(RPMA_LOG_ERROR("when?"));
 	clock_fails = false;
 	matches(err_text, "^\\[time error\\] \\[[0-9]+\\] \\*ERROR\\* .*: when\\?\n$");
+	snprintf_fail_at = snprintf_count + 2; /* the second one is about the time */
+	CATCH(RPMA_LOG_ERROR("when?"));
+	matches(err_text, "^\\[time error\\] \\[[0-9]+\\] \\*ERROR\\* .*: when\\?\n$");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, unit_teardown)

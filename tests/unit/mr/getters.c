@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026, rpma-uv contributors */
 
-/* mr_getters.c - address, length and descriptor of a region */
+/* getters.c - address, length and descriptor of a region */
 
 #include <endian.h>
 

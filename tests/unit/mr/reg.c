@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026, rpma-uv contributors */
 
-/* mr_reg.c - registering memory: arguments, failures, access flags of every usage */
+/* reg.c - registering memory: arguments, failures, access flags of every usage */
 
 #include "unit.h"
 

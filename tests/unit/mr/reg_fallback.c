@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026, rpma-uv contributors */
 
-/* mr_reg_fallback.c - memory that cannot be pinned is paged on demand; read-only memory is a source */
+/* reg_fallback.c - memory that cannot be pinned is paged on demand; read-only memory is a source */
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026, rpma-uv contributors */
 
-/* peer_delete.c - deleting a peer frees its domain, and takes the pointer even if that fails */
+/* delete.c - deleting a peer frees its domain, and takes the pointer even if that fails */
 
 #include "unit.h"
 

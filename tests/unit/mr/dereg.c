@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026, rpma-uv contributors */
 
-/* mr_dereg.c - deregistering, which takes the pointer even if it fails */
+/* dereg.c - deregistering, which takes the pointer even if it fails */
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026, rpma-uv contributors */
 
-/* peer_new.c - a peer is a protection domain; each way of not getting one has its code */
+/* new.c - a peer is a protection domain; each way of not getting one has its code */
 
 #include "../../../src/peer.h"
 #include "unit.h"
