@@ -17,7 +17,7 @@ struct probe {
 
 static unsigned probes_done;
 
-static void probe_done(struct rpma_uv__io *io, int res)
+static inline void probe_done(struct rpma_uv__io *io, int res)
 {
 	struct probe *probe = rpma_uv__container_of(io, struct probe, io);
 

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/*
+ * cancel.c - a transfer that is stopped from outside
+ *
+ * Proven: by rpma_uv_cancel() at any point; by its connection, whether READs are out or not; by its
+ * file; by the reactor. It drains, keeps what is durable, and touches nothing that is gone.
+ */
+
+#include "pulls.h"
+
+#define LEN (60 * CHUNK)
+
+static void arrange(void)
+{
+	file_open(false);
+	transfer_make((rpma_uv_transfer_opts_t){ .group_bytes = 10 * CHUNK });
+}
+
+static void cancel__anywhere(void **state)
+{
+	for (unsigned turns = 0; turns < 40; turns += 3) {
+		arrange();
+		wire.seed = turns + 1;
+		ring_double_seed(turns + 1);
+		pull_start(LEN);
+		for (unsigned i = 0; i < turns && !pull_done; i++)
+			uv_run(&turn.loop, UV_RUN_NOWAIT);
+		if (pull_done) {
+			assert_int_equal(rpma_uv_cancel(&pull_op.future), UV_EALREADY);
+			assert_int_equal(pull_status, 0);
+		} else {
+			assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+			assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+			assert_int_equal(pull_done, 0);
+			assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+			assert_int_equal(error_now().stage, RPMA_UV_STAGE_NONE);
+			assert_int_equal(error_now().watermark, ring_double_durable());
+			assert_non_null(
+				strstr(rpma_uv_strerror(&pull_op.future), "pull: stopped at"));
+		}
+		ring_double_seed(0);
+		pulls_teardown(state);
+		pulls_setup(state);
+	}
+}
+
+/* what is out cannot be recalled: its end is waited for */
+static void cancel__drains(void **state)
+{
+	unsigned started;
+
+	(void)state;
+	arrange();
+	wire.hold = true;
+	pull_start(LEN);
+	started = wire.started;
+	assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+	settle();
+	assert_int_equal(pull_done, 0);
+	assert_int_equal(rpma_uv_transfer_delete(&transfer), UV_EBUSY);
+	wire_go();
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	assert_int_equal(wire.started, started);
+}
+
+/* while it waits for a buffer and has none */
+static void cancel__without_a_buffer(void **state)
+{
+	rpma_uv_buf_t *bufs[BUFFERS];
+
+	(void)state;
+	arrange();
+	for (int i = 0; i < BUFFERS; i++)
+		bufs[i] = rpma_uv_buf_get(pool);
+	pull_start(LEN);
+	settle();
+	assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	for (int i = 0; i < BUFFERS; i++)
+		rpma_uv_buf_put(bufs[i]);
+}
+
+static unsigned cancel_at;
+
+static int cancel_itself(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
+{
+	(void)t;
+	(void)base;
+	(void)len;
+	(void)offset;
+	(void)data;
+	if (cancel_at > 0 && --cancel_at == 0)
+		assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+	return 0;
+}
+
+static void cancel__from_on_chunk(void **state)
+{
+	(void)state;
+	file_open(false);
+	transfer_make((rpma_uv_transfer_opts_t){ .on_chunk = cancel_itself });
+	cancel_at = 12;
+	pull_start(LEN);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	assert_true(stat_now().written < 12 * CHUNK);
+}
+
+/* the connection ends while all that is out are writes; its memory must not be looked at again */
+static void cancel__connection_ends(void **state)
+{
+	(void)state;
+	arrange();
+	ring_double_hold(RPMA_UV__IO_WRITE);
+	pull_start(LEN);
+	settle();
+	assert_int_equal(wire.pending, 0);
+	assert_int_equal(ring_double_held(), BUFFERS);
+	wire_end(UV_ECONNRESET);
+	settle();
+	memset(&conn, 0xa5, sizeof(conn));
+	assert_int_equal(pull_done, 0);
+	ring_double_go();
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECONNRESET);
+	assert_int_equal(error_now().stage, RPMA_UV_STAGE_READ);
+	assert_int_equal(error_now().offset, BUFFERS * CHUNK);
+	assert_int_equal(error_now().watermark, BUFFERS * CHUNK);
+	assert_int_equal(wire.started, BUFFERS);
+}
+
+/* it ends with READs out: they tell why */
+static void cancel__connection_ends_with_reads_out(void **state)
+{
+	(void)state;
+	arrange();
+	wire.hold = true;
+	pull_start(LEN);
+	wire_end(UV_ETIMEDOUT);
+	settle();
+	assert_int_equal(pull_done, 0);
+	while (wire.pending > 0)
+		wire_complete(0, UV_ETIMEDOUT, 12);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ETIMEDOUT);
+	assert_int_equal(error_now().detail, 12);
+	assert_int_equal(error_now().offset, 0);
+}
+
+/* it is not needed any more when all is read */
+static void cancel__connection_ends_after_the_last_read(void **state)
+{
+	(void)state;
+	arrange();
+	ring_double_hold(RPMA_UV__IO_WRITE);
+	pull_start(BUFFERS * CHUNK);
+	settle();
+	wire_end(UV_ECONNRESET);
+	settle();
+	ring_double_go();
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), 0);
+}
+
+/* the program closes the file: it stays until the transfer has let go of it */
+static void cancel__file_closes(void **state)
+{
+	unsigned closed = 0;
+
+	(void)state;
+	arrange();
+	wire.hold = true;
+	pull_start(LEN);
+	rpma_uv_file_close(file, turn_count, &closed);
+	settle();
+	assert_int_equal(closed, 0);
+	wire_go();
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	assert_int_equal(error_now().stage, RPMA_UV_STAGE_WRITE);
+	turn_until(&turn, &closed);
+}
+
+static void cancel__reactor_closes(void **state)
+{
+	(void)state;
+	for (unsigned turns = 0; turns < 30; turns += 5) {
+		arrange();
+		wire.seed = turns + 1;
+		ring_double_seed(turns + 1);
+		pull_start(LEN);
+		for (unsigned i = 0; i < turns; i++)
+			uv_run(&turn.loop, UV_RUN_NOWAIT);
+		uv_unref((uv_handle_t *)&wire.idle);
+		rpma_uv_reactor_close(&turn.reactor, turn_count, &turn.closed);
+		turn_until(&turn, &turn.closed);
+		assert_int_equal(pull_done, 1);
+		assert_int_equal(pull_status, UV_ECANCELED);
+		assert_int_equal(wire.pending, 0);
+		assert_int_equal(rpma_uv_transfer_delete(&transfer), 0);
+		uv_close((uv_handle_t *)&wire.idle, NULL);
+		uv_run(&turn.loop, UV_RUN_DEFAULT);
+		assert_int_equal(uv_loop_close(&turn.loop), 0);
+		assert_int_equal(rpma_mr_remote_delete(&remote), 0);
+		unit_peer_delete(peer);
+		pulls_setup(state);
+	}
+}
+
+UNIT_MAIN(PULLS_TEST(cancel__anywhere), PULLS_TEST(cancel__drains),
+	PULLS_TEST(cancel__without_a_buffer), PULLS_TEST(cancel__from_on_chunk),
+	PULLS_TEST(cancel__connection_ends), PULLS_TEST(cancel__connection_ends_with_reads_out),
+	PULLS_TEST(cancel__connection_ends_after_the_last_read), PULLS_TEST(cancel__file_closes),
+	PULLS_TEST(cancel__reactor_closes))
