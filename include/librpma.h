@@ -825,8 +825,8 @@ int rpma_ep_get_fd(const struct rpma_ep *ep, int *fd);
  *                             logged
  *            RPMA_E_NOMEM     out of memory
  *            RPMA_E_PROVIDER  the device refuses a queue, or the event cannot be fetched; when it
- *                             cannot be acknowledged, the request is rejected and *req_ptr set to
- *                             NULL
+ *                             cannot be acknowledged, or the request not be moved away from the
+ *                             endpoint, the request is rejected and *req_ptr set to NULL
  * Source:    src/ep.c
  */
 int rpma_ep_next_conn_req(

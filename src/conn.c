@@ -23,7 +23,6 @@
 
 struct rpma_conn {
 	struct rpma__link *link;
-	struct rdma_event_channel *evch;
 	atomic_bool direct_write_to_pmem; /* what the peer declared */
 };
 
@@ -37,24 +36,16 @@ int rpma__conn_new(struct rpma__link *link, struct rpma_conn **conn_ptr)
 
 	conn->link = link;
 	atomic_init(&conn->direct_write_to_pmem, false);
-	ret = rpma__id_channel_new(&conn->evch);
-	if (ret)
-		goto err_free;
-	/* the last step that can fail, so nothing has to move back */
-	if (rdma_migrate_id(link->id, conn->evch)) {
-		RPMA_LOG_PROVIDER("rdma_migrate_id()");
-		ret = RPMA_E_PROVIDER;
-		goto err_channel_delete;
+	if (!link->evch) {
+		ret = rpma__link_own_events(link);
+		if (ret) {
+			RPMA__UNDO(free(conn));
+			return ret;
+		}
 	}
 
 	*conn_ptr = conn;
 	return 0;
-
-err_channel_delete:
-	RPMA__UNDO(rpma__id_channel_delete(conn->evch));
-err_free:
-	RPMA__UNDO(free(conn));
-	return ret;
 }
 
 struct ibv_qp *rpma__conn_get_qp(const struct rpma_conn *conn)
@@ -67,7 +58,7 @@ int rpma_conn_get_event_fd(const struct rpma_conn *conn, int *fd)
 	if (!conn || !fd)
 		return RPMA_E_INVAL;
 
-	*fd = conn->evch->fd;
+	*fd = conn->link->evch->fd;
 	return 0;
 }
 
@@ -104,7 +95,7 @@ int rpma_conn_next_event(struct rpma_conn *conn, enum rpma_conn_event *event)
 	if (!conn || !event)
 		return RPMA_E_INVAL;
 
-	ret = rpma__id_next_event(conn->evch, &cm_event);
+	ret = rpma__id_next_event(conn->link->evch, &cm_event);
 	if (ret)
 		return ret;
 	type = cm_event->event;
@@ -255,7 +246,6 @@ int rpma_conn_delete(struct rpma_conn **conn_ptr)
 		return 0;
 
 	ret = rpma__link_delete(conn->link, false);
-	RPMA__UNDO(rpma__id_channel_delete(conn->evch));
 	RPMA__UNDO(free(conn));
 	*conn_ptr = NULL;
 	return ret;

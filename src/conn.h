@@ -14,7 +14,7 @@
 /*
  * rpma__conn_new - make a connection that is not started yet; it takes the link over on success
  *
- * The id's events go to the connection's own channel from then on.
+ * The id's events come to the connection from then on, or have come to the link already.
  *
  * ERRORS
  * - RPMA_E_NOMEM     out of memory

@@ -64,6 +64,11 @@ int rpma__conn_req_from_event(struct rpma_peer *peer, const struct rdma_cm_event
 	return 0;
 }
 
+int rpma__conn_req_own_events(struct rpma_conn_req *req)
+{
+	return rpma__link_own_events(req->link);
+}
+
 int rpma_conn_req_new(struct rpma_peer *peer, const char *addr, const char *port,
 	const struct rpma_conn_cfg *cfg, struct rpma_conn_req **req_ptr)
 {
@@ -159,10 +164,7 @@ int rpma_conn_req_connect(struct rpma_conn_req **req_ptr,
 		return RPMA_E_INVAL;
 	}
 
-	/*
-	 * The id moves to its own channel before it is started. The other way round another thread
-	 * that waits on the endpoint could fetch, and lose, the event that says ESTABLISHED.
-	 */
+	/* everything is made before the start: what fails here is a rejection for the peer */
 	ret = rpma__conn_new((*req_ptr)->link, &conn);
 	if (ret) {
 		RPMA__UNDO(rpma_conn_req_delete(req_ptr));

@@ -24,4 +24,12 @@
 int rpma__conn_req_from_event(struct rpma_peer *peer, const struct rdma_cm_event *event,
 	const struct rpma_conn_cfg *cfg, struct rpma_conn_req **req_ptr);
 
+/*
+ * rpma__conn_req_own_events - move a request away from its endpoint; its event is acknowledged
+ *
+ * ERRORS
+ * - RPMA_E_PROVIDER  rdma_cm refuses; errno tells why
+ */
+int rpma__conn_req_own_events(struct rpma_conn_req *req);
+
 #endif /* RPMA_CONN_REQ_H */

@@ -98,6 +98,7 @@ int rpma_ep_next_conn_req(
 	struct rpma_ep *ep, const struct rpma_conn_cfg *cfg, struct rpma_conn_req **req_ptr)
 {
 	struct rdma_cm_event *event;
+	struct rpma_conn_req *req;
 	struct rdma_cm_id *id;
 	int ret;
 
@@ -115,7 +116,7 @@ int rpma_ep_next_conn_req(
 	}
 
 	id = event->id;
-	ret = rpma__conn_req_from_event(ep->peer, event, cfg, req_ptr);
+	ret = rpma__conn_req_from_event(ep->peer, event, cfg, &req);
 	if (ret) {
 		/* tell the peer at once, or it would wait; the id is ours to destroy */
 		RPMA__UNDO(rpma__id_ack_event(event));
@@ -125,6 +126,21 @@ int rpma_ep_next_conn_req(
 	}
 	ret = rpma__id_ack_event(event);
 	if (ret)
-		RPMA__UNDO(rpma_conn_req_delete(req_ptr)); /* sets *req_ptr to NULL */
+		goto err_req_delete;
+
+	/*
+	 * From now on the request does not need the endpoint, which may be shut down. And nobody
+	 * who waits at the endpoint can fetch, and lose, what happens to the request's id.
+	 */
+	ret = rpma__conn_req_own_events(req);
+	if (ret)
+		goto err_req_delete;
+
+	*req_ptr = req;
+	return 0;
+
+err_req_delete:
+	RPMA__UNDO(rpma_conn_req_delete(&req));
+	*req_ptr = NULL; /* unlike most outputs; programs rely on it */
 	return ret;
 }

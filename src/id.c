@@ -126,6 +126,15 @@ int rpma__id_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	return RPMA_E_PROVIDER;
 }
 
+int rpma__id_migrate(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+	if (!rdma_migrate_id(id, channel))
+		return 0;
+
+	RPMA_LOG_PROVIDER("rdma_migrate_id()");
+	return RPMA_E_PROVIDER;
+}
+
 int rpma__id_reject(struct rdma_cm_id *id)
 {
 	int ret;

@@ -89,8 +89,27 @@ int rpma__link_delete(struct rpma__link *link, bool is_request)
 	rpma__err_step(&first, rpma__id_delete(link->id));
 	if (link->channel)
 		rpma__err_step(&first, rpma__cq_channel_delete(link->channel));
+	if (link->evch)
+		rpma__id_channel_delete(link->evch);
 	free(link);
 	return rpma__err_result(&first);
+}
+
+int rpma__link_own_events(struct rpma__link *link)
+{
+	struct rdma_event_channel *evch;
+	int ret = rpma__id_channel_new(&evch);
+
+	if (ret)
+		return ret;
+	ret = rpma__id_migrate(link->id, evch);
+	if (ret) {
+		RPMA__UNDO(rpma__id_channel_delete(evch));
+		return ret;
+	}
+
+	link->evch = evch;
+	return 0;
 }
 
 void rpma__link_store_data(struct rpma__link *link, const struct rdma_cm_event *event)

@@ -21,6 +21,7 @@ struct rpma__link {
 	struct rpma_cq *cq;
 	struct rpma_cq *rcq; /* NULL: receives complete in cq */
 	struct ibv_comp_channel *channel; /* NULL: each completion queue has its own */
+	struct rdma_event_channel *evch; /* NULL: the id's events do not come to the link yet */
 
 	/* the peer's private data: a pointer into the buffer, or NULL before there is any */
 	struct rpma_conn_private_data data;
@@ -47,6 +48,15 @@ int rpma__link_new(struct rpma_peer *peer, struct rdma_cm_id *id, const struct r
  * - RPMA_E_PROVIDER  the first step that failed; errno tells why
  */
 int rpma__link_delete(struct rpma__link *link, bool is_request);
+
+/*
+ * rpma__link_own_events - give the link a channel for its id's events; the id has none that is not
+ * acknowledged
+ *
+ * ERRORS
+ * - RPMA_E_PROVIDER  rdma_cm refuses; errno tells why
+ */
+int rpma__link_own_events(struct rpma__link *link);
 
 /* keeps a copy of the private data that came with an event, if it brought any */
 void rpma__link_store_data(struct rpma__link *link, const struct rdma_cm_event *event);

@@ -34,7 +34,8 @@ static void conn_req_delete__incoming(void **state)
 	assert_int_equal(rpma_conn_req_delete(&req), 0);
 	assert_null(req);
 	assert_string_equal(double_log(), "rdma_destroy_qp ibv_destroy_cq ibv_destroy_cq "
-					  "rdma_reject rdma_destroy_id ibv_destroy_comp_channel");
+					  "rdma_reject rdma_destroy_id ibv_destroy_comp_channel "
+					  "rdma_destroy_event_channel");
 	assert_ptr_equal(double_last_id(), u.listen_id);
 	assert_int_equal(rpma_conn_cfg_delete(&cfg), 0);
 	unit_ep_shutdown(&u);
@@ -78,7 +79,8 @@ static void conn_req_delete__step_fails(void **state)
 		assert_null(req);
 		assert_string_equal(double_log(),
 			"rdma_destroy_qp ibv_destroy_cq ibv_destroy_comp_channel ibv_destroy_cq "
-			"ibv_destroy_comp_channel rdma_reject rdma_destroy_id");
+			"ibv_destroy_comp_channel rdma_reject rdma_destroy_id "
+			"rdma_destroy_event_channel");
 		assert_int_equal(unit_logged(RPMA_LOG_LEVEL_ERROR), 1);
 	}
 	assert_int_equal(rpma_conn_cfg_delete(&cfg), 0);

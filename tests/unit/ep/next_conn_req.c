@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #define CREATED  "ibv_create_comp_channel ibv_create_cq ibv_req_notify_cq rdma_create_qp_ex"
+#define OWN      "rdma_create_event_channel rdma_migrate_id"
 #define REJECTED "rdma_ack_cm_event rdma_reject rdma_destroy_id"
 
 static struct rpma_peer *peer;
@@ -34,7 +35,7 @@ static void next__request(void **state)
 
 	(void)state;
 	assert_non_null(req);
-	assert_string_equal(double_log(), "rdma_get_cm_event " CREATED " rdma_ack_cm_event");
+	assert_string_equal(double_log(), "rdma_get_cm_event " CREATED " rdma_ack_cm_event " OWN);
 	assert_non_null(u.id->qp);
 	assert_int_equal(rpma_conn_req_delete(&req), 0);
 }
@@ -150,20 +151,31 @@ static void next__no_memory(void **state)
 	}
 }
 
-/* unlike other outputs this one becomes NULL when the event cannot be acknowledged */
-static void next__ack_fails(void **state)
+/*
+ * Unlike other outputs this one becomes NULL when the event cannot be acknowledged, or the request
+ * not be moved away from the endpoint.
+ */
+static void next__null_on_failure(void **state)
 {
-	struct rpma_conn_req *req = UNIT_UNTOUCHED;
+	static const char *const calls[] = { "rdma_ack_cm_event", "rdma_create_event_channel",
+		"rdma_migrate_id" };
+	size_t i;
 
 	(void)state;
-	double_fail("rdma_ack_cm_event", 1, UNIT_ERRNO);
-	(void)double_push_request(u.listen_id, NULL, 0);
-	assert_int_equal(rpma_ep_next_conn_req(u.ep, NULL, &req), RPMA_E_PROVIDER);
-	assert_errno(UNIT_ERRNO);
-	assert_null(req);
-	assert_int_equal(double_calls("rdma_reject"), 1);
-	assert_int_equal(unit_logged(RPMA_LOG_LEVEL_ERROR), 1);
-	assert_ptr_equal(double_last_id(), u.listen_id);
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct rpma_conn_req *req = UNIT_UNTOUCHED;
+
+		unit_log_forget();
+		double_log_clear();
+		double_fail(calls[i], 1, UNIT_ERRNO);
+		(void)double_push_request(u.listen_id, NULL, 0);
+		assert_int_equal(rpma_ep_next_conn_req(u.ep, NULL, &req), RPMA_E_PROVIDER);
+		assert_errno(UNIT_ERRNO);
+		assert_null(req);
+		assert_int_equal(double_calls("rdma_reject"), 1);
+		assert_int_equal(unit_logged(RPMA_LOG_LEVEL_ERROR), 1);
+		assert_ptr_equal(double_last_id(), u.listen_id);
+	}
 }
 
 /* the first failure is the one reported */
@@ -184,6 +196,6 @@ static void next__undoing_fails(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
-UNIT_MAIN(TEST(next__ack_fails), TEST(next__in_order), TEST(next__no_memory), TEST(next__null),
-	TEST(next__other_event), TEST(next__provider_fails), TEST(next__request),
-	TEST(next__undoing_fails))
+UNIT_MAIN(TEST(next__in_order), TEST(next__no_memory), TEST(next__null),
+	TEST(next__null_on_failure), TEST(next__other_event), TEST(next__provider_fails),
+	TEST(next__request), TEST(next__undoing_fails))

@@ -50,7 +50,7 @@ static void ep_shutdown__what_goes_on(void **state)
 {
 	struct rpma_peer *peer = unit_peer_new();
 	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
-	struct rpma_conn_req *accepted, *fetched;
+	struct rpma_conn_req *accepted, *fetched, *refused;
 	struct rpma_conn *conn = NULL;
 	struct unit_ep u;
 
@@ -68,12 +68,16 @@ static void ep_shutdown__what_goes_on(void **state)
 	assert_int_equal(event, RPMA_CONN_CLOSED);
 	assert_int_equal(rpma_conn_delete(&conn), 0);
 
-	/* the same with a request that was fetched and not accepted yet */
+	/* the same with requests that were fetched and not answered yet */
 	unit_ep_listen(&u, peer);
 	fetched = unit_req_passive(&u, NULL);
-	assert_int_equal(rpma_conn_req_connect(&fetched, NULL, &conn), 0);
+	refused = unit_req_passive(&u, NULL);
 	unit_ep_shutdown(&u);
+	assert_int_equal(rpma_conn_req_connect(&fetched, NULL, &conn), 0);
+	assert_int_equal(rpma_conn_next_event(conn, &event), 0);
+	assert_int_equal(event, RPMA_CONN_ESTABLISHED);
 	assert_int_equal(rpma_conn_delete(&conn), 0);
+	assert_int_equal(rpma_conn_req_delete(&refused), 0);
 	unit_peer_delete(peer);
 }
 
