@@ -23,9 +23,12 @@
 #include "src/peer.h"
 #include "status.h"
 
-/* the wait for an acknowledgement is 4.096 us * 2^code, times 1 + RETRIES: 4.3 s till a peer is dead */
+/*
+ * The wait for an acknowledgement is 4.096 us * 2^code, times 1 + RETRIES: 3.8 s till a peer is dead.
+ * One retry more would do no good: the kernel's software device takes 7 to mean for ever.
+ */
 #define ACK_TIMEOUT_CODE 17
-#define RETRIES          7
+#define RETRIES          6
 
 /*
  * How long a sender to us waits when no receive was posted, as a code of ibv_modify_qp(3): 40.96 ms;
@@ -87,7 +90,9 @@ qp_create(rpma_uv_conn_t *c)
 	/* older kernels have no such option: their longer time-out holds then */
 	(void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout,
 		sizeof(ack_timeout));
-	rpma_uv__queue_post_recvs(c);
+	/* all that wait and fit, list by list; one that is refused ends, so this does too */
+	while (!TAILQ_EMPTY(&c->queue.recv_waiting) && c->queue.recv_posted < c->queue.recv_size)
+		rpma_uv__queue_post_recvs(c);
 	return 0;
 }
 
@@ -178,11 +183,15 @@ route_resolved(rpma_uv_conn_t *c)
 		end_by_errno(c);
 }
 
-/* on InfiniBand rdma_resolve_route() may ask a daemon and wait for it: not on the loop's thread */
+/*
+ * On InfiniBand rdma_resolve_route() may ask a daemon and wait for it: not on the loop's thread. Its
+ * event may come first; the id is ours again only when the call has returned.
+ */
 struct rpma_uv__route {
 	uv_work_t req;
 	rpma_uv_conn_t *conn;
 	int status;
+	bool is_resolved; /* the event has come */
 };
 
 static void
@@ -199,6 +208,7 @@ route_worked(uv_work_t *req, int status)
 {
 	struct rpma_uv__route *route = req->data;
 	rpma_uv_conn_t *c = route->conn;
+	bool is_resolved = route->is_resolved;
 
 	if (status == 0)
 		status = route->status;
@@ -208,6 +218,8 @@ route_worked(uv_work_t *req, int status)
 		rpma_uv__conn_end(c, status, 0);
 	if (c->state == RPMA_UV__CONN_DRAINING)
 		rpma_uv__queue_mark_dirty(c);
+	else if (is_resolved)
+		route_resolved(c);
 }
 
 static int
@@ -331,7 +343,10 @@ rpma_uv__connect_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_ev
 	} else if (event->type == RDMA_CM_EVENT_ADDR_RESOLVED && state == RPMA_UV__CONN_RESOLVING) {
 		address_resolved(c);
 	} else if (event->type == RDMA_CM_EVENT_ROUTE_RESOLVED && state == RPMA_UV__CONN_ROUTING) {
-		route_resolved(c);
+		if (c->route != NULL)
+			c->route->is_resolved = true;
+		else
+			route_resolved(c);
 	} else if (event->type == RDMA_CM_EVENT_ESTABLISHED && state == RPMA_UV__CONN_CONNECTING) {
 		established(c, event);
 	} else if (event->type == RDMA_CM_EVENT_REJECTED && state == RPMA_UV__CONN_CONNECTING) {
