@@ -97,6 +97,48 @@ static void close__unused(void **state)
 	turn_close(&turn);
 }
 
+int __real_close(int fd);
+int __wrap_close(int fd);
+
+static void must_not_watch(uv_handle_t *handle, void *arg)
+{
+	uv_os_fd_t fd;
+
+	if (handle->type == UV_POLL && uv_fileno(handle, &fd) == 0)
+		assert_int_not_equal(fd, *(const int *)arg);
+}
+
+static bool is_walking;
+static unsigned walks;
+
+int __wrap_close(int fd)
+{
+	if (is_walking) {
+		walks++;
+		uv_walk(&turn.loop, must_not_watch, &fd);
+	}
+	return __real_close(fd);
+}
+
+/* no poll handle is left of a descriptor that is closed: epoll would go on watching it */
+static void close__descriptor_after_its_handle(void **state)
+{
+	struct probe probe;
+
+	(void)state;
+	turn_open(&turn, NULL);
+	probe_ring(&turn);
+	probe_null(&turn, &probe);
+	turn_until(&turn, &probe.done);
+	walks = 0;
+	is_walking = true;
+	rpma_uv_reactor_close(&turn.reactor, turn_count, &turn.closed);
+	turn_until(&turn, &turn.closed);
+	is_walking = false;
+	assert_true(walks > 0);
+	assert_int_equal(uv_loop_close(&turn.loop), 0);
+}
+
 /* the loop's time while a handle closes is not spent on its descriptor */
 static void close__no_busy_loop(void **state)
 {
@@ -120,4 +162,5 @@ static void close__no_busy_loop(void **state)
 }
 
 TURN_MAIN(cmocka_unit_test(close__waiting_reads), cmocka_unit_test(close__writes_in_flight),
-	cmocka_unit_test(close__unused), cmocka_unit_test(close__no_busy_loop))
+	cmocka_unit_test(close__unused), cmocka_unit_test(close__descriptor_after_its_handle),
+	cmocka_unit_test(close__no_busy_loop))

@@ -45,4 +45,36 @@ static void requeue__the_last_one(void **state)
 	turn_close(&turn);
 }
 
-TURN_MAIN(cmocka_unit_test(requeue__the_last_one))
+static struct probe foreign;
+
+static void on_foreign_prepare(uv_prepare_t *prepare)
+{
+	uv_prepare_stop(prepare);
+	probe_null(&turn, &foreign);
+}
+
+/* queued by a prepare callback that runs after ours: the poll that follows must not sleep on it */
+static void requeue__from_a_foreign_prepare(void **state)
+{
+	uv_prepare_t prepare;
+	uv_prepare_cb ours;
+	uint64_t start;
+
+	(void)state;
+	turn_open(&turn, NULL);
+	probe_ring(&turn);
+	/* callbacks run in the reverse order of their start: ours is started anew, and so first */
+	uv_prepare_init(&turn.loop, &prepare);
+	uv_prepare_start(&prepare, on_foreign_prepare);
+	ours = turn.r->prepare.prepare_cb;
+	uv_prepare_stop(&turn.r->prepare);
+	uv_prepare_start(&turn.r->prepare, ours);
+	start = uv_hrtime();
+	turn_until(&turn, &foreign.done);
+	assert_true(uv_hrtime() - start < UINT64_C(5000000000));
+	uv_close((uv_handle_t *)&prepare, NULL);
+	turn_close(&turn);
+}
+
+TURN_MAIN(
+	cmocka_unit_test(requeue__the_last_one), cmocka_unit_test(requeue__from_a_foreign_prepare))
