@@ -230,6 +230,12 @@ post_sends(rpma_uv_conn_t *c)
 	q->reads_posted += reads;
 	assert(q->send_posted <= q->send_size);
 	assert(q->reads_posted <= q->read_depth);
+	/*
+	 * The list was cut short: its new end may be unsignalled, and a completion to come may be far
+	 * off or never be. A queue pair that refuses what there is room for is broken anyway.
+	 */
+	if (ret != 0 && n > 0 && !(list[n - 1].send_flags & IBV_SEND_SIGNALED))
+		rpma_uv__conn_end(c, uv_translate_sys_error(ret), 0);
 }
 
 /* is there something that could be posted right now? */
