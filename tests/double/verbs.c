@@ -230,10 +230,11 @@ struct ibv_mr *double__find_mr(uint32_t key, uint64_t addr, uint64_t len, int ac
 
 	for (object = double__last(DOUBLE_MR); object; object = object->next) {
 		struct mr *mr = (struct mr *)object;
-		const uint64_t start = (uintptr_t)mr->mr.addr;
+		uint64_t start;
 
 		if (object->kind != DOUBLE_MR || object->is_gone)
 			continue;
+		start = (uintptr_t)mr->mr.addr;
 		if (mr->mr.lkey != key && mr->mr.rkey != key)
 			continue;
 		if ((mr->access & access) == access && addr >= start &&
