@@ -97,7 +97,7 @@ live_tests()
 coverage()
 {
 	gcovr --root . --filter src/ --filter reactor/ --object-directory "build/$preset" \
-		--exclude-unreachable-branches --gcov-ignore-parse-errors negative_hits.warn \
+		--exclude-unreachable-branches --gcov-ignore-parse-errors \
 		>"$logs/coverage.txt" 2>"$logs/coverage.err" || { cat "$logs/coverage.err"; return 1; }
 	sed -n '/^File/,$p' "$logs/coverage.txt"
 }
