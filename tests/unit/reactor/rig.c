@@ -261,8 +261,10 @@ rig_teardown(void **state)
 	assert_int_equal(rpma_mr_remote_delete(&rig.remote), 0);
 	assert_int_equal(rpma_mr_dereg(&rig.mr), 0);
 	unit_peer_delete(rig.peer);
+	(void)unit_teardown(state);
+	double_reset(); /* also what a destruction that was to fail has kept */
 	assert_int_equal(count_fds(), rig.fds);
-	return unit_teardown(state);
+	return 0;
 }
 
 /* ---- futures -------------------------------------------------------------------------------------------- */

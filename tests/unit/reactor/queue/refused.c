@@ -17,6 +17,7 @@ refused__kth_read(void **state)
 	for (unsigned k = 1; k <= N; k++) {
 		struct rig_conn c;
 
+		double_device.max_rd_atomic = N;
 		rig_conn_ready(&c, NULL);
 		for (unsigned i = 0; i < N; i++)
 			rig_read(&c, &ops[i], 8);
