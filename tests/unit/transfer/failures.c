@@ -220,7 +220,7 @@ static void failures__then_again(void **state)
 /* random failures on top of a random order: many short stories with a true end each */
 static void failures__random(void **state)
 {
-	for (unsigned seed = 1; seed < 120; seed++) {
+	for (unsigned seed = 1; seed < 80; seed++) {
 		unsigned dice = seed;
 		enum rpma_uv_durability durability = roll(&dice, 4);
 

@@ -50,7 +50,7 @@ static void one(unsigned seed, bool is_new)
 static void many(void **state, enum rpma_uv_durability d)
 {
 	durability = d;
-	for (unsigned seed = 0; seed < 40; seed++) {
+	for (unsigned seed = 0; seed < 30; seed++) {
 		one(seed, seed % 2 != 0);
 		ring_double_seed(0);
 		pulls_teardown(state);

@@ -20,7 +20,9 @@
 #include "turn.h"
 #include "unit.h"
 
-#define FILE_MAX   ((size_t)64 << 20)
+#ifndef FILE_MAX
+#define FILE_MAX ((size_t)4 << 20)
+#endif
 #define SOURCE_MAX ((uint64_t)1 << 40)
 #define READS_MAX  256
 #define CHUNK      ((size_t)4096)

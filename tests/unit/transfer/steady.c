@@ -8,6 +8,7 @@
  * and progress; the slab of futures does not grow.
  */
 
+#define FILE_MAX ((size_t)64 << 20)
 #include "pulls.h"
 
 #define CHUNKS 10000

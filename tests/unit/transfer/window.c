@@ -8,6 +8,7 @@
  * and the watermark jumps when the write is done.
  */
 
+#define FILE_MAX ((size_t)16 << 20)
 #include "pulls.h"
 
 #define WINDOW (64 * BUFFERS)
