@@ -37,6 +37,7 @@ static uint16_t port_of(const struct sockaddr *addr)
 	return ((const struct sockaddr_in *)addr)->sin_port; /* at the same place for IPv6 */
 }
 
+static struct ibv_context *route_over;
 static uint16_t last_port = 49151; /* given to those that bind to port 0 */
 
 /* ids */
@@ -115,9 +116,14 @@ struct rdma_cm_id *double_last_id(void)
 	return id ? &id->id : NULL;
 }
 
+void double_route_over(struct ibv_context *context)
+{
+	route_over = context;
+}
+
 static void set_device(struct id *id)
 {
-	id->id.verbs = double_ctx();
+	id->id.verbs = route_over ? route_over : double_ctx();
 	id->id.port_num = 1;
 }
 

@@ -362,6 +362,7 @@ void double_reset(void)
 	double__verbs_reset();
 	double__cq_reset();
 	double_refuse_wr(0, 0);
+	double_route_over(NULL);
 	double__leave();
 }
 

@@ -38,6 +38,7 @@ unsigned double_problems(void); /* count of problems so far */
 void double_forget_problems(void); /* a test that provoked them on purpose */
 bool double_is_inside(void); /* is this thread inside of the double? (for wrapped allocators) */
 struct ibv_context *double_ctx(void); /* the device, opened */
+void double_route_over(struct ibv_context *context); /* addresses lead over a copy of it; NULL: it */
 
 /* kinds of objects that are counted */
 enum double_kind {
