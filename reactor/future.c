@@ -164,8 +164,6 @@ make_ready(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 static void
 make_ready_again(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 {
-	if (f->u_state == READY)
-		return;
 	assert(f->u_state == DONE);
 	rpma_uv__reactor_hold(r);
 	make_ready(r, f);
