@@ -28,6 +28,7 @@ static uint64_t now_ms;
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED int clock_gettime(clockid_t clock, struct timespec *time);
+EXPORTED int epoll_ctl(int fd, int op, int watched, struct epoll_event *event);
 EXPORTED int epoll_wait(int fd, struct epoll_event *events, int most, int timeout);
 EXPORTED int epoll_pwait(
 	int fd, struct epoll_event *events, int most, int timeout, const sigset_t *mask);
@@ -71,6 +72,17 @@ int
 epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 {
 	return epoll_pwait(fd, events, most, timeout, NULL);
+}
+
+int
+epoll_ctl(int fd, int op, int watched, struct epoll_event *event)
+{
+	if (op == EPOLL_CTL_ADD && rig.watch_errno != 0) {
+		errno = rig.watch_errno;
+		rig.watch_errno = 0;
+		return -1;
+	}
+	return (int)syscall(SYS_epoll_ctl, fd, op, watched, event);
 }
 
 void

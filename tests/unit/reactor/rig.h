@@ -43,6 +43,8 @@ struct rig {
 	unsigned polls;  /* looks for events without sleeping */
 	unsigned sleeps; /* looks that might have slept */
 
+	int watch_errno; /* of the next descriptor that the loop would watch; 0: none */
+
 	/* a real wait for other threads: events end it, time does not pass */
 	bool is_patient;
 };

@@ -69,6 +69,7 @@ events__late_ones(void **state)
 	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
 	RIG_UNTIL(read.done.times > 0);
 	assert_done(read.done, 0);
+	rig_close();
 }
 
 /* early ones do not hurry a connection on */
@@ -137,6 +138,7 @@ events__nothing_to_read(void **state)
 	assert_int_equal(end.times, 0);
 	for (int level = RPMA_LOG_LEVEL_FATAL; level <= RPMA_LOG_LEVEL_DEBUG; level++)
 		assert_int_equal(unit_logged((enum rpma_log_level)level), 0);
+	rig_close();
 }
 
 /* more events than are handled in a turn: the rest in the next ones */
@@ -165,21 +167,23 @@ events__no_channel(void **state)
 {
 	static const int errors[][2] = { { ENOENT, UV_ENODEV }, { EMFILE, UV_EMFILE } };
 
+	struct rig_conn c;
+
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
-		struct rig_conn c;
-
 		rig_conn_new(&c, NULL);
 		double_fail("rdma_create_event_channel", 1, errors[i][0]);
 		assert_int_equal(rig_await(rpma_uv_connect(c.conn, NULL, UNIT_ADDR, UNIT_PORT, NULL)),
 			errors[i][1]);
 		rig_conn_gone(&c);
 	}
-	{
-		struct rig_conn c;
-
-		rig_conn_ready(&c, NULL);
-	}
+	/* nor is one of use that the loop cannot watch */
+	rig_conn_new(&c, NULL);
+	rig.watch_errno = EPERM;
+	assert_int_equal(
+		rig_await(rpma_uv_connect(c.conn, NULL, UNIT_ADDR, UNIT_PORT, NULL)), UV_EPERM);
+	assert_int_equal(double_live(DOUBLE_EVENT_CHANNEL), 0);
+	rig_conn_ready(&c, NULL);
 }
 
 int

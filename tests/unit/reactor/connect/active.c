@@ -271,6 +271,7 @@ active__refused(void **state)
 	assert_int_equal(rig_await(connect_to(&c)), UV_EINVAL);
 	rig_conn_close(&c);
 	assert_int_equal(rig_await(connect_to(&c)), UV_ECANCELED);
+	rig_close();
 }
 
 /* no room for the future: NULL, and the connection is NEW */

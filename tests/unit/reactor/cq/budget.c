@@ -123,23 +123,31 @@ go_on(rpma_uv_future_t *f, int status)
 		go_on, NULL);
 }
 
+static struct verbs_context other_device;
+
 /* a connection that is always busy, on a queue of its own, does not starve another's */
 static void
-budget__nobody_starves(void **state)
+starve(bool on_another_device)
 {
+	struct rpma_peer *own = rig.peer, *other = NULL;
 	struct rig_conn quiet;
 
-	(void)state;
+	other_device = *verbs_get_ctx(double_ctx());
+	assert_int_equal(rpma_peer_new(&other_device.context, &other), 0);
 	/* two queues: the first has no room for a second connection */
 	for (unsigned busy_first = 0; busy_first < 2; busy_first++) {
 		struct rig_conn *first = busy_first ? &busy : &quiet;
 		struct rig_conn *second = busy_first ? &quiet : &busy;
 
 		is_over = false;
-		reactor_with(2, 20, 50);
+		reactor_with(2, on_another_device ? 40 : 20, 50);
 		double_auto_bits(DOUBLE_AUTO_CM | DOUBLE_AUTO_FLUSH);
 		rig_conn_ready_sizes(first, 10, 10);
+		rig.peer = on_another_device ? other : own;
+		double_route_over(on_another_device ? &other_device.context : NULL);
 		rig_conn_ready_sizes(second, 10, 10);
+		rig.peer = own;
+		double_route_over(NULL);
 		assert_int_equal(rig_stats().cq_count, 2);
 		double_qp_rd_atomic(busy.qp, 16);
 		rig_send(&quiet, &others[0], 8);
@@ -165,6 +173,21 @@ budget__nobody_starves(void **state)
 		is_over = true;
 		rig_close();
 	}
+	unit_peer_delete(other);
+}
+
+static void
+budget__nobody_starves(void **state)
+{
+	(void)state;
+	starve(false);
+}
+
+static void
+budget__no_device_starves(void **state)
+{
+	(void)state;
+	starve(true);
 }
 
 int
@@ -175,6 +198,7 @@ main(void)
 		RIG_TEST(budget__leftovers),
 		RIG_TEST(budget__exact),
 		RIG_TEST(budget__nobody_starves),
+		RIG_TEST(budget__no_device_starves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,17 +119,24 @@ events__interrupted(void **state)
 	assert_done(read.done, 0);
 }
 
+static struct verbs_context other_device;
+
 /* the channel itself fails: the connections of that device end, and those only */
 static void
 events__channel_fails(void **state)
 {
-	struct rig_conn c;
+	struct rpma_peer *peer = NULL;
+	struct rig_conn c, other;
 	struct rig_done end;
 	int pipes[2], fd;
 
 	(void)state;
-	/* arrange: its descriptor becomes one that shows an error at once */
-	rig_conn_new(&c, NULL);
+	/* arrange: one connection on a device of its own */
+	other_device = *verbs_get_ctx(double_ctx());
+	assert_int_equal(rpma_peer_new(&other_device.context, &peer), 0);
+	rig_conn_new(&other, NULL);
+	assert_int_equal(rpma_uv_conn_new(&rig.reactor, peer, NULL, &c.conn), 0);
+	/* its channel's descriptor becomes one that shows an error at once */
 	fd = double_last_cq()->channel->fd;
 	assert_int_equal(pipe(pipes), 0);
 	close(pipes[0]);
@@ -142,6 +149,9 @@ events__channel_fails(void **state)
 
 	/* verify */
 	assert_done(end, UV_ENODEV);
+	assert_int_equal(rig_await(rpma_uv_connect(other.conn, NULL, UNIT_ADDR, UNIT_PORT, NULL)), 0);
+	rig_close();
+	unit_peer_delete(peer);
 }
 
 int

@@ -122,11 +122,10 @@ reserve__device_refuses(void **state)
 	static const char *const calls[] = { "ibv_query_device_ex", "ibv_create_comp_channel",
 		"ibv_create_cq" };
 	rpma_uv_reactor_opts_t opts = rig_opts();
+	struct rig_conn c;
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		struct rig_conn c;
-
 		rig_reactor(&opts);
 		double_fail(calls[i], 1, EMFILE);
 		assert_int_equal(conn_new(10, 10, &c), UV_EMFILE);
@@ -136,14 +135,15 @@ reserve__device_refuses(void **state)
 		assert_int_equal(rig_stats().conns, 1);
 	}
 	/* without an errno it is not success either */
-	{
-		struct rig_conn c;
-
-		rig_reactor(&opts);
-		errno = 0;
-		double_fail("ibv_create_cq", 1, 0);
-		assert_true(conn_new(10, 10, &c) < 0);
-	}
+	rig_reactor(&opts);
+	errno = 0;
+	double_fail("ibv_create_cq", 1, 0);
+	assert_true(conn_new(10, 10, &c) < 0);
+	/* a channel that the loop cannot watch */
+	rig_reactor(&opts);
+	rig.watch_errno = EPERM;
+	assert_int_equal(conn_new(10, 10, &c), UV_EPERM);
+	assert_int_equal(double_live(DOUBLE_COMP_CHANNEL), 0);
 }
 
 /* no memory, whichever allocation it is */
