@@ -12,7 +12,8 @@
  * - Every function returns 0 or one of the RPMA_E_* codes, unless its comment says otherwise.
  *   Outputs are written on success only, unless its comment says otherwise.
  * - After RPMA_E_PROVIDER errno holds the error of the verbs or rdma_cm call that failed; of
- *   several failures in one call, the first. After any other result errno means nothing.
+ *   several failures in one call, the first. (One that is tried again in another way failed with
+ *   its last error.) After any other result errno means nothing.
  * - "Threads: any" means from any thread, several at once, on the same object too. "one per X"
  *   means that only one thread at a time may use the same X. An object may never be used while it
  *   is being deleted.

@@ -125,5 +125,29 @@ static void connect__event_is_not_the_endpoints(void **state)
 	unit_peer_delete(peer);
 }
 
-UNIT_MAIN(UNIT_TEST(connect__event_is_not_the_endpoints), UNIT_TEST(connect__incoming),
-	UNIT_TEST(connect__ours), UNIT_TEST(connect__private_data))
+/* nor what happens to the request before it is answered */
+static void connect__event_before(void **state)
+{
+	struct rpma_peer *peer = unit_peer_new();
+	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
+	struct pollfd poller = { .events = POLLIN };
+	struct rpma_conn *conn = NULL;
+	struct rpma_conn_req *req;
+	struct unit_ep u;
+
+	(void)state;
+	unit_ep_listen(&u, peer);
+	assert_int_equal(rpma_ep_get_fd(u.ep, &poller.fd), 0);
+	req = unit_req_passive(&u, NULL);
+	double_push_cm(u.id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL, 0);
+	assert_int_equal(poll(&poller, 1, 0), 0);
+	assert_int_equal(rpma_conn_req_connect(&req, NULL, &conn), 0);
+	assert_int_equal(rpma_conn_next_event(conn, &event), 0);
+	assert_int_equal(event, RPMA_CONN_CLOSED);
+	assert_int_equal(rpma_conn_delete(&conn), 0);
+	unit_ep_shutdown(&u);
+	unit_peer_delete(peer);
+}
+
+UNIT_MAIN(UNIT_TEST(connect__event_before), UNIT_TEST(connect__event_is_not_the_endpoints),
+	UNIT_TEST(connect__incoming), UNIT_TEST(connect__ours), UNIT_TEST(connect__private_data))
