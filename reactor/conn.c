@@ -35,10 +35,8 @@
 static void
 conn_check(const rpma_uv_conn_t *c)
 {
-	const struct rpma_uv__queue *q = &c->queue;
-
-	assert(q->send_posted <= q->send_size);
-	assert(q->recv_posted <= q->recv_size);
+	assert(c->queue.send_posted <= c->queue.send_size);
+	assert(c->queue.recv_posted <= c->queue.recv_size);
 	switch (c->state) {
 	case RPMA_UV__CONN_NEW:
 	case RPMA_UV__CONN_RESOLVING:
@@ -54,13 +52,13 @@ conn_check(const rpma_uv_conn_t *c)
 	case RPMA_UV__CONN_DRAINING:
 		assert(c->has_ended);
 		assert(c->connecting == NULL);
-		assert(q->waiting == 0);
+		assert(c->queue.waiting == 0);
 		break;
 	case RPMA_UV__CONN_CLOSED:
 		assert(c->has_ended);
 		assert(!c->has_qp);
 		assert(c->cm_id.id == NULL);
-		assert(rpma_uv__queue_posted(q) == 0);
+		assert(rpma_uv__queue_posted(&c->queue) == 0);
 		assert(c->reserved == 0);
 		break;
 	}
