@@ -111,6 +111,9 @@ struct rpma_uv_transfer {
 	uint64_t sync_prefix, sync_written;
 	bool had_last_sync;
 
+	/* the program has the floor: it may do anything, and the transfer is not over before */
+	bool in_program;
+
 	struct rpma_uv__deadline progress;
 	rpma_uv_transfer_stat_t stat;
 	rpma_uv_transfer_error_t error;
@@ -274,7 +277,7 @@ static void complete(rpma_uv_transfer_t *t)
 /* leave when nothing refers to the transfer any more */
 static void leave_if_unused(rpma_uv_transfer_t *t)
 {
-	if (!t->is_watching && !rpma_uv__deadline_is_set(&t->progress))
+	if (!t->is_watching && !t->in_program && !rpma_uv__deadline_is_set(&t->progress))
 		complete(t);
 }
 
@@ -286,6 +289,8 @@ static void end(rpma_uv_transfer_t *t)
 		(void)rpma_uv_cancel(&t->conn_op.future);
 	leave_if_unused(t);
 }
+
+static void pump(rpma_uv_transfer_t *t);
 
 /* ---- progress ----------------------------------------------------------------------------------- */
 
@@ -301,14 +306,16 @@ static void progress_expired(struct rpma_uv__deadline *d)
 	rpma_uv_transfer_t *t = rpma_uv__container_of(d, rpma_uv_transfer_t, progress);
 	rpma_uv_transfer_stat_t stat = t->stat;
 
+	t->in_program = true;
 	RPMA_UV__CALLBACK(t->reactor, t->opts.on_progress(t, &stat, t->opts.data));
+	t->in_program = false;
 	if (t->state == ENDING)
 		leave_if_unused(t);
+	else
+		pump(t);
 }
 
 /* ---- syncs -------------------------------------------------------------------------------------- */
-
-static void pump(rpma_uv_transfer_t *t);
 
 static void sync_done(rpma_uv_future_t *f, int status)
 {
@@ -325,7 +332,8 @@ static void sync_done(rpma_uv_future_t *f, int status)
 
 static bool is_quiet(const rpma_uv_transfer_t *t)
 {
-	return t->stat.reads_in_flight == 0 && t->stat.writes_in_flight == 0 && !t->is_syncing;
+	return t->stat.reads_in_flight == 0 && t->stat.writes_in_flight == 0 && !t->is_syncing &&
+	       !t->in_program;
 }
 
 /* a failure that leaves the storage as good as it was: what was written can still be made durable */
@@ -409,7 +417,9 @@ static void chunk_offer(rpma_uv_transfer_t *t, const struct slot *slot)
 
 	if (t->opts.on_chunk == NULL)
 		return;
+	t->in_program = true;
 	ret = t->opts.on_chunk(t, slot->part.base, slot->part.len, slot->at, t->opts.data);
+	t->in_program = false;
 	if (ret != 0)
 		fail(t, RPMA_UV_STAGE_CHUNK, slot->at, ret < 0 ? ret : UV_EINVAL, 0);
 }

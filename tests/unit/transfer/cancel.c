@@ -107,6 +107,51 @@ static void cancel__from_on_chunk(void **state)
 	assert_true(stat_now().written < 12 * CHUNK);
 }
 
+static unsigned deletes;
+
+static int cancel_and_delete(
+	rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
+{
+	(void)t;
+	(void)data;
+	assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+	/* nothing is out but what we were called for: still, this is not the end */
+	assert_int_equal(rpma_uv_transfer_delete(&transfer), UV_EBUSY);
+	assert_true(turn_is_pattern(base, len, offset));
+	deletes++;
+	return UV_EPROTO;
+}
+
+static void cancel_and_delete_too(
+	rpma_uv_transfer_t *t, const rpma_uv_transfer_stat_t *stat, void *data)
+{
+	(void)t;
+	(void)stat;
+	(void)data;
+	(void)rpma_uv_cancel(&pull_op.future);
+	assert_int_equal(rpma_uv_transfer_delete(&transfer), UV_EBUSY);
+	deletes++;
+}
+
+/* in the program's own callbacks the transfer cannot end, and so not be deleted */
+static void cancel__and_delete(void **state)
+{
+	(void)state;
+	file_open(false);
+	transfer_make((rpma_uv_transfer_opts_t){ .on_chunk = cancel_and_delete });
+	pull_start(CHUNK);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	assert_int_equal(error_now().stage, RPMA_UV_STAGE_NONE);
+	assert_int_equal(rpma_uv_transfer_delete(&transfer), 0);
+	transfer_make((rpma_uv_transfer_opts_t){ .on_progress = cancel_and_delete_too });
+	ring_double_hold(RPMA_UV__IO_FDATASYNC);
+	pull_start(CHUNK);
+	settle();
+	ring_double_go();
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	assert_true(deletes >= 2);
+}
+
 /* the connection ends while all that is out are writes; its memory must not be looked at again */
 static void cancel__connection_ends(void **state)
 {
@@ -206,6 +251,7 @@ static void cancel__reactor_closes(void **state)
 
 UNIT_MAIN(PULLS_TEST(cancel__anywhere), PULLS_TEST(cancel__drains),
 	PULLS_TEST(cancel__without_a_buffer), PULLS_TEST(cancel__from_on_chunk),
-	PULLS_TEST(cancel__connection_ends), PULLS_TEST(cancel__connection_ends_with_reads_out),
+	PULLS_TEST(cancel__and_delete), PULLS_TEST(cancel__connection_ends),
+	PULLS_TEST(cancel__connection_ends_with_reads_out),
 	PULLS_TEST(cancel__connection_ends_after_the_last_read), PULLS_TEST(cancel__file_closes),
 	PULLS_TEST(cancel__reactor_closes))

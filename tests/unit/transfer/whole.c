@@ -102,7 +102,83 @@ static void whole__none(void **state)
 	pull_and_compare(RPMA_UV_DURABILITY_NONE, 4096);
 }
 
+enum { CLOSE_CONNECTION, CLOSE_FILE, CLOSE_REACTOR };
+
+static unsigned chunks;
+
+/* in the middle of the pull, from its own callback */
+static int on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
+{
+	(void)t;
+	(void)base;
+	(void)len;
+	(void)offset;
+	if (++chunks != 20)
+		return 0;
+	if (*(int *)data == CLOSE_CONNECTION)
+		rpma_uv_conn_close(conn, NULL, NULL);
+	else if (*(int *)data == CLOSE_FILE)
+		rpma_uv_file_close(file, NULL, NULL);
+	else
+		rpma_uv_reactor_close(&turn.reactor, turn_count, &turn.closed);
+	return 0;
+}
+
+static unsigned ended;
+static int end_status;
+
+static void on_end(rpma_uv_future_t *f, int status)
+{
+	(void)f;
+	ended++;
+	end_status = status;
+}
+
+static void close_meanwhile(int what)
+{
+	const rpma_uv_transfer_opts_t opts = {
+		.size = sizeof(opts),
+		.on_chunk = on_chunk,
+		.data = &what,
+	};
+	char *memory = calloc(1, LEN);
+	struct rpma_mr_local *mr = unit_mr(peer, memory, LEN, RPMA_MR_USAGE_READ_SRC);
+	struct rpma_mr_remote *remote = unit_mr_remote(mr);
+	const rpma_uv_remote_t src = { remote, 0 };
+
+	chunks = ended = 0;
+	assert_int_equal(rpma_uv_transfer_new(pool, &opts, &transfer), 0);
+	rpma_uv_then(rpma_uv_pull(transfer, NULL, conn, src, LEN, file, 0), on_end, NULL);
+	turn_until(&turn, what == CLOSE_REACTOR ? &turn.closed : &ended);
+	assert_int_equal(ended, 1);
+	assert_int_equal(end_status, UV_ECANCELED);
+	assert_int_equal(rpma_mr_remote_delete(&remote), 0);
+	assert_int_equal(rpma_mr_dereg(&mr), 0);
+	free(memory);
+}
+
+static void whole__connection_closed(void **state)
+{
+	(void)state;
+	close_meanwhile(CLOSE_CONNECTION);
+}
+
+static void whole__file_closed(void **state)
+{
+	(void)state;
+	close_meanwhile(CLOSE_FILE);
+}
+
+static void whole__reactor_closed(void **state)
+{
+	(void)state;
+	close_meanwhile(CLOSE_REACTOR);
+	assert_int_equal(uv_loop_close(&turn.loop), 0);
+	turn_open(&turn, NULL);
+}
+
 #define WHOLE_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-UNIT_MAIN(
-	WHOLE_TEST(whole__group), WHOLE_TEST(whole__dsync_at_an_odd_place), WHOLE_TEST(whole__none))
+UNIT_MAIN(WHOLE_TEST(whole__group), WHOLE_TEST(whole__dsync_at_an_odd_place),
+	WHOLE_TEST(whole__none), WHOLE_TEST(whole__connection_closed),
+	WHOLE_TEST(whole__file_closed), WHOLE_TEST(whole__reactor_closed))
