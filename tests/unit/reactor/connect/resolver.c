@@ -15,7 +15,7 @@ EXPORTED int getaddrinfo(const char *node, const char *service, const struct add
 	struct addrinfo **res);
 
 static uv_sem_t answer_now, asked;
-static bool is_silent;
+static bool is_silent; /* read by the pool's threads */
 
 int
 getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
@@ -25,7 +25,7 @@ getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		(int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(
 			RTLD_NEXT, "getaddrinfo");
 
-	if (is_silent && !(hints->ai_flags & AI_NUMERICHOST)) {
+	if (__atomic_load_n(&is_silent, __ATOMIC_SEQ_CST) && !(hints->ai_flags & AI_NUMERICHOST)) {
 		uv_sem_post(&asked);
 		uv_sem_wait(&answer_now);
 	}
@@ -37,14 +37,14 @@ silence(void)
 {
 	uv_sem_init(&answer_now, 0);
 	uv_sem_init(&asked, 0);
-	is_silent = true;
+	__atomic_store_n(&is_silent, true, __ATOMIC_SEQ_CST);
 }
 
 static void
 talk_again(void)
 {
 	uv_sem_post(&answer_now);
-	is_silent = false;
+	__atomic_store_n(&is_silent, false, __ATOMIC_SEQ_CST);
 }
 
 /* a name: resolved, connected, and shown as a number */
