@@ -67,7 +67,7 @@ typedef void (*rpma_uv_cb)(rpma_uv_future_t *f, int status);
 typedef void (*rpma_uv_close_cb)(void *data);
 typedef rpma_uv_future_t *(*rpma_uv_next_fn)(rpma_uv_future_t *done, void *data);
 
-/* ---- futures ------------------------------------------------------------------------------- */
+/* ---- futures --------------------------------------------------------------------------------- */
 
 /*
  * The head is for reading: data is what rpma_uv_then() was given, status is RPMA_UV_PENDING
@@ -124,20 +124,20 @@ struct rpma_uv_all {
  * rpma_uv_then - have a callback run when the future is done
  *
  * Shape:      registers cb and returns f. A future that is done already has its callback run in the
- *             next turn. One callback a future: a second then, or one with cb NULL, returns NULL and
- *             registers nothing; so does f NULL.
+ *             next turn. One callback a future: a second then, or one with cb NULL, returns NULL
+ *             and registers nothing; so does f NULL.
  * Ownership:  data is the caller's; it becomes f->data.
- * Completion: cb runs once, on the loop's thread; f and its operation's storage may be reused in it,
- *             unless f also has a parent, which learns after it.
+ * Completion: cb runs once, on the loop's thread; f and its operation's storage may be reused in
+ *             it, unless f also has a parent, which learns after it.
  */
 rpma_uv_future_t *rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data);
 
 /*
  * rpma_uv_chain - go on with another operation when this one has succeeded
  *
- * Shape:      returns a future, always from the slab, for the future that next returns. When f fails,
- *             next is skipped and the failure is passed on. next returning NULL ends it UV_ENOMEM; to
- *             end it with a value of your own, return a resolved promise.
+ * Shape:      returns a future, always from the slab, for the future that next returns. When f
+ *             fails, next is skipped and the failure is passed on. next returning NULL ends it
+ *             UV_ENOMEM; to end it with a value of your own, return a resolved promise.
  * Ownership:  f is consumed: chain is its parent. data is handed to next as it is.
  * Errors:     NULL when f is NULL or the slab could not grow (f is then untouched);
  *             in the future: UV_EBUSY     f, or what next returned, has a parent already
@@ -156,8 +156,8 @@ rpma_uv_future_t *rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void 
  * Errors:     in the future: UV_EBUSY     an input has a parent already, or stands in f[] twice; no
  *                                         input is taken then
  */
-rpma_uv_future_t *rpma_uv_all(rpma_uv_reactor_t *r, rpma_uv_all_t *all, rpma_uv_future_t *const f[],
-	unsigned n);
+rpma_uv_future_t *rpma_uv_all(
+	rpma_uv_reactor_t *r, rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n);
 
 /*
  * rpma_uv_promise - a future that the program completes itself, with rpma_uv_resolve()
@@ -181,7 +181,7 @@ int rpma_uv_resolve(rpma_uv_future_t *promise, int status, int64_t result);
  *             UV_ECANCELED. Work in the ring is asked to stop and its true outcome wins. A transfer
  *             stops issuing, drains, and ends UV_ECANCELED. A connect is abandoned at once. all and
  *             chain pass it on to their unfinished inputs.
- * Errors:     UV_EBUSY     posted to the device: it cannot be recalled
+ * Errors:     UV_EBUSY     posted to the device, or a sync that runs: it cannot be recalled
  *             UV_EALREADY  done already
  *             UV_EINVAL    f is NULL
  */
@@ -191,7 +191,8 @@ int rpma_uv_cancel(rpma_uv_future_t *f);
  * rpma_uv_wait - run the loop until the future is done
  *
  * Shape:      runs uv_run() in its turns until f is done or timeout_ms milliseconds have passed
- *             (UINT64_MAX: no bound). Other callbacks run meanwhile. It is f's parent while it runs.
+ *             (UINT64_MAX: no bound). Other callbacks run meanwhile. It is f's parent while it
+ *             runs.
  * Returns:    the status of f, and its result in *result_ptr (may be NULL, untouched on failure);
  *             RPMA_UV_PENDING when the time ran out: f is then as it was before the call.
  * Errors:     UV_EBUSY     called from a callback of this library, or f has a parent already
@@ -214,7 +215,7 @@ void rpma_uv_release(rpma_uv_future_t *f);
  */
 const char *rpma_uv_strerror(const rpma_uv_future_t *f);
 
-/* ---- the reactor --------------------------------------------------------------------------- */
+/* ---- the reactor ----------------------------------------------------------------------------- */
 
 struct rpma_uv_reactor {
 	void *data; /* the caller's; never touched */
@@ -227,40 +228,41 @@ struct rpma_uv_reactor {
 typedef struct rpma_uv_reactor_opts {
 	size_t size;
 	unsigned ring_entries; /* submission entries of the io_uring: 256 */
-	unsigned cq_entries;   /* entries of each completion queue: 4096, at most the device's limit */
-	unsigned cq_budget;    /* completions handled in one turn: 256 */
-	int spin_us;           /* microseconds of polling after a completion: 0 means 50, negative none */
-	unsigned queue_bound;  /* operations that may wait on one connection: 65536 */
+	unsigned
+		cq_entries; /* entries of each completion queue: 4096, at most the device's limit */
+	unsigned cq_budget; /* completions handled in one turn: 256 */
+	int spin_us; /* microseconds of polling after a completion: 0 means 50, negative none */
+	unsigned queue_bound; /* operations that may wait on one connection: 65536 */
 	uint64_t u_reserved[4];
 } rpma_uv_reactor_opts_t;
 
 typedef struct rpma_uv_reactor_stats {
-	uint64_t futures_pending;   /* futures not done */
-	uint64_t callbacks;         /* callbacks run */
-	uint64_t slab_objects;      /* objects the slab has room for */
-	uint64_t doorbells;         /* lists of work requests given to a device */
-	uint64_t work_requests;     /* work requests in those lists */
-	uint64_t completions;       /* work completions taken from completion queues */
-	uint64_t cq_events;         /* events of completion channels */
-	uint64_t cq_events_empty;   /* of those, the ones with nothing behind them */
-	uint64_t cq_count;          /* completion queues alive */
-	uint64_t cm_events;         /* events of the connection manager */
-	uint64_t ring_enters;       /* io_uring_enter() calls that submitted */
-	uint64_t ring_submitted;    /* requests they carried */
-	uint64_t ring_completions;  /* completions taken from the ring */
-	uint64_t ring_wakeups;      /* wake-ups by the ring's eventfd */
-	uint64_t spins;             /* turns spent polling instead of sleeping */
-	uint64_t ring_flags;        /* set-up flags that the kernel accepted, IORING_SETUP_* */
-	uint64_t conns;             /* connections alive */
-	uint64_t conns_ready;       /* of those, READY */
+	uint64_t futures_pending; /* futures not done */
+	uint64_t callbacks; /* callbacks run */
+	uint64_t slab_objects; /* objects the slab has room for */
+	uint64_t doorbells; /* lists of work requests given to a device */
+	uint64_t work_requests; /* work requests in those lists */
+	uint64_t completions; /* work completions taken from completion queues */
+	uint64_t cq_events; /* events of completion channels */
+	uint64_t cq_events_empty; /* of those, the ones with nothing behind them */
+	uint64_t cq_count; /* completion queues alive */
+	uint64_t cm_events; /* events of the connection manager */
+	uint64_t ring_enters; /* io_uring_enter() calls that submitted */
+	uint64_t ring_submitted; /* requests they carried */
+	uint64_t ring_completions; /* completions taken from the ring */
+	uint64_t ring_wakeups; /* wake-ups by the ring's eventfd */
+	uint64_t spins; /* turns spent polling instead of sleeping */
+	uint64_t ring_flags; /* set-up flags that the kernel accepted, IORING_SETUP_* */
+	uint64_t conns; /* connections alive */
+	uint64_t conns_ready; /* of those, READY */
 	uint64_t u_reserved[14];
 } rpma_uv_reactor_stats_t;
 
 /*
  * rpma_uv_reactor_init - put a reactor on a loop
  *
- * Shape:      embeds in the loop's turn; every handle is unref'd, and one is ref'd exactly while work
- *             is outstanding (a future not done, an open listener, a close under way), so that
+ * Shape:      embeds in the loop's turn; every handle is unref'd, and one is ref'd exactly while
+ *             work is outstanding (a future not done, an open listener, a close under way), so that
  *             uv_run() returns when the work is done.
  * Ownership:  r is the caller's storage, not movable, reusable from its close callback on. opts may
  *             be NULL and is copied.
@@ -275,16 +277,19 @@ int rpma_uv_reactor_init(uv_loop_t *loop, rpma_uv_reactor_t *r, const rpma_uv_re
 /*
  * rpma_uv_reactor_close - end everything on this reactor
  *
- * Shape:      closes connections, listeners, transfers, files and pools that are still open, in that
- *             order; their close callbacks run before cb (NULL allowed), their futures end
+ * Shape:      closes connections, listeners, transfers, files and pools that are still open, in
+ *             that order; their close callbacks run before cb (NULL allowed), their futures end
  *             UV_ECANCELED. cb runs in the closing phase; from it on r may be reused. Closing twice
  *             is the caller's bug.
+ * Ownership:  the program may still close a connection, listener, file or pool that was taken so:
+ *             once, right after this call or in the callback of a future of that object. Its close
+ *             callback then runs as well.
  */
 void rpma_uv_reactor_close(rpma_uv_reactor_t *r, rpma_uv_close_cb cb, void *data);
 
 void rpma_uv_reactor_stats(const rpma_uv_reactor_t *r, rpma_uv_reactor_stats_t *stats);
 
-/* ---- connections --------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 /*
  * rpma_uv_peer_new - find the device behind an address and make a peer on it
@@ -292,8 +297,8 @@ void rpma_uv_reactor_stats(const rpma_uv_reactor_t *r, rpma_uv_reactor_stats_t *
  * Shape:      addr is an address or a host name of the local host (RPMA_UTIL_IBV_CONTEXT_LOCAL: the
  *             device that has it) or of a remote one (_REMOTE: the device that leads there). Only a
  *             name needs libuv's pool. Bounded by RPMA_DEFAULT_TIMEOUT_MS a step.
- * Ownership:  *peer_ptr is the caller's, for rpma_peer_delete() after everything made from it; it is
- *             written before the callback, and untouched on failure.
+ * Ownership:  *peer_ptr is the caller's, for rpma_peer_delete() after everything made from it; it
+ *             is written before the callback, and untouched on failure.
  * Errors:     in the future: UV_EINVAL    NULL, unknown type, wildcard address
  *             UV_EADDRNOTAVAIL, UV_ENODEV  no device has or reaches it
  *             UV_EAI_*     the name cannot be resolved
@@ -306,8 +311,8 @@ rpma_uv_future_t *rpma_uv_peer_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const
  * rpma_uv_conn_new - make a connection in the state NEW
  *
  * Shape:      reserves room on a completion queue for sq_size + rq_size entries; the reactor owns
- *             completion, so cfg's cq_size, rcq_size and shared channel are not looked at. cfg may be
- *             NULL for the defaults and is copied. Receives may be posted at once.
+ *             completion, so cfg's cq_size, rcq_size and shared channel are not looked at. cfg may
+ *             be NULL for the defaults and is copied. Receives may be posted at once.
  * Ownership:  *conn_ptr is the reactor's until the callback of rpma_uv_conn_close(); the peer is
  *             borrowed as long. Untouched on failure.
  * Errors:     UV_EINVAL    NULL, or sq_size of 0
@@ -321,8 +326,9 @@ int rpma_uv_conn_new(rpma_uv_reactor_t *r, struct rpma_peer *peer, const struct 
  * rpma_uv_connect - connect to a listener
  *
  * Shape:      resolves address and route, each within cfg's time-out, then connects within
- *             RPMA_UV_CONNECT_TIMEOUT. Receives posted before are on the queue when the peer's first
- *             message can arrive. A failed connection goes to CLOSED and only waits for its close.
+ *             RPMA_UV_CONNECT_TIMEOUT. Receives posted before are on the queue when the peer's
+ *             first message can arrive. A failed connection goes to CLOSED and only waits for its
+ *             close.
  * Units:      pd->len bytes, at most 56 on InfiniBand and RoCE; pd may be NULL.
  * Errors:     in the future: UV_EINVAL    NULL, pd with ptr NULL or len 0, connection not NEW
  *             UV_EAI_*, UV_EADDRNOTAVAIL  address
@@ -332,18 +338,19 @@ int rpma_uv_conn_new(rpma_uv_reactor_t *r, struct rpma_peer *peer, const struct 
  *             UV_ENODEV        the route leads over another device than the peer's
  *             UV_ECANCELED     closed first
  */
-rpma_uv_future_t *rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr, const char *port,
-	const struct rpma_conn_private_data *pd);
+rpma_uv_future_t *rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr,
+	const char *port, const struct rpma_conn_private_data *pd);
 
 typedef void (*rpma_uv_conn_req_cb)(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data);
 
 /*
  * rpma_uv_listen - listen for connection requests
  *
- * Shape:      addr and port are numeric: nothing is resolved. cb runs for every request; the request
- *             stays open until it is accepted or rejected, or the listener is closed (which rejects
- *             it). A backlog of 0 leaves the length to the kernel.
- * Ownership:  *ep_ptr is the reactor's until the callback of rpma_uv_ep_close(). Untouched on failure.
+ * Shape:      addr and port are numeric: nothing is resolved. cb runs for every request; the
+ *             request stays open until it is accepted or rejected, or the listener is closed
+ *             (which rejects it). A backlog of 0 leaves the length to the kernel.
+ * Ownership:  *ep_ptr is the reactor's until the callback of rpma_uv_ep_close(). Untouched on
+ *             failure.
  * Errors:     UV_EINVAL      NULL, not numeric
  *             UV_EADDRINUSE, UV_EADDRNOTAVAIL, UV_ENODEV, UV_ENOMEM
  *             UV_ECANCELED   the reactor is closing
@@ -368,9 +375,11 @@ void rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data);
 rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma_uv_conn_t *c,
 	const struct rpma_conn_private_data *pd);
 
-/* turn a request down, with a word of why (at most 148 bytes on InfiniBand and RoCE; may be NULL) */
-rpma_uv_future_t *rpma_uv_reject(rpma_uv_conn_req_t *req, rpma_uv_op_t *op,
-	const struct rpma_conn_private_data *pd);
+/*
+ * turn a request down, with a word of why (at most 148 bytes on InfiniBand and RoCE; may be NULL)
+ */
+rpma_uv_future_t *rpma_uv_reject(
+	rpma_uv_conn_req_t *req, rpma_uv_op_t *op, const struct rpma_conn_private_data *pd);
 
 /*
  * rpma_uv_conn_end - learn when and why a connection has left READY for good
@@ -384,8 +393,8 @@ rpma_uv_future_t *rpma_uv_conn_end(rpma_uv_conn_t *c, rpma_uv_op_t *op);
 /*
  * rpma_uv_disconnect - end a READY connection in good order
  *
- * Shape:      queued operations end UV_ECANCELED, posted ones by their flush; done, with 0, when none is
- *             left, at the latest RPMA_UV_DRAIN_TIMEOUT later.
+ * Shape:      queued operations end UV_ECANCELED, posted ones by their flush; done, with 0, when
+ *             none is left, at the latest RPMA_UV_DRAIN_TIMEOUT later.
  * Errors:     in the future: UV_ENOTCONN  the connection is not READY
  */
 rpma_uv_future_t *rpma_uv_disconnect(rpma_uv_conn_t *c, rpma_uv_op_t *op);
@@ -420,7 +429,7 @@ const char *rpma_uv_conn_remote_addr(const rpma_uv_conn_t *c);
  */
 int rpma_uv_conn_apply_remote_peer_cfg(rpma_uv_conn_t *c, const struct rpma_peer_cfg *pcfg);
 
-/* ---- remote memory ------------------------------------------------------------------------- */
+/* ---- remote memory --------------------------------------------------------------------------- */
 
 /* a place in a region: offset in bytes from its start; {NULL, 0} for zero-byte operations */
 typedef struct rpma_uv_local {
@@ -456,11 +465,11 @@ rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_loca
 /*
  * rpma_uv_send, rpma_uv_send_with_imm - send one message, the latter with 32 bits in host order
  *
- * As rpma_uv_read(); len of 0 with src's region NULL is an empty message. UV_ENOBUFS: the peer had no
- * receive posted for too long.
+ * As rpma_uv_read(); len of 0 with src's region NULL is an empty message. UV_ENOBUFS: the peer had
+ * no receive posted for too long.
  */
-rpma_uv_future_t *rpma_uv_send(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len,
-	unsigned flags);
+rpma_uv_future_t *rpma_uv_send(
+	rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len, unsigned flags);
 rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src,
 	size_t len, unsigned flags, uint32_t imm);
 
@@ -472,7 +481,8 @@ rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpm
  * Completion: in posting order; result is the number of bytes received.
  * Errors:     in the future: as rpma_uv_read(); UV_EMSGSIZE: the message did not fit
  */
-rpma_uv_future_t *rpma_uv_recv(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len);
+rpma_uv_future_t *rpma_uv_recv(
+	rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len);
 
 typedef struct rpma_uv_recv_info {
 	size_t len;
@@ -482,13 +492,14 @@ typedef struct rpma_uv_recv_info {
 } rpma_uv_recv_info_t;
 
 /*
- * rpma_uv_recv_info - what came with a received message; in the receive's callback or before its reuse
+ * rpma_uv_recv_info - what came with a received message; in the receive's callback or before its
+ * reuse
  *
  * Errors:     UV_EINVAL    NULL, or not a receive that has succeeded
  */
 int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info);
 
-/* ---- local storage ------------------------------------------------------------------------- */
+/* ---- local storage --------------------------------------------------------------------------- */
 
 /* rpma_uv_file_open: bypass the page cache where the file system says it can be done */
 #define RPMA_UV_FILE_DIRECT 1u
@@ -498,45 +509,52 @@ int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info);
 /*
  * rpma_uv_file_open - open a file through the ring
  *
- * Shape:      as open(2); O_CLOEXEC is always added. RPMA_UV_FILE_DIRECT asks the file system
- *             (STATX_DIOALIGN) and falls back to the page cache where it does not say; pieces of a
- *             write that are not aligned go through a second, buffered descriptor.
+ * Shape:      as open(2); O_CLOEXEC is always added. RPMA_UV_FILE_DIRECT, or O_DIRECT in oflags,
+ *             asks the file system (STATX_DIOALIGN) and falls back to the page cache where it does
+ *             not say; pieces that are not aligned go through a second, buffered descriptor.
  * Ownership:  *file_ptr is the reactor's until the callback of rpma_uv_file_close(); written before
  *             the callback, untouched on failure.
- * Errors:     in the future: those of open(2) and statx(2); UV_ENOSYS or UV_EPERM where the kernel has
- *             or allows no io_uring
+ * Errors:     in the future: those of open(2) and statx(2)
+ *             UV_EINVAL    NULL, unknown flags, O_APPEND or O_PATH
+ *             UV_ENOSYS, UV_EPERM  the kernel has, or allows, no io_uring
+ *             UV_ECANCELED the reactor is closing
  */
-rpma_uv_future_t *rpma_uv_file_open(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const char *path, int oflags,
-	mode_t mode, unsigned flags, rpma_uv_file_t **file_ptr);
+rpma_uv_future_t *rpma_uv_file_open(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const char *path,
+	int oflags, mode_t mode, unsigned flags, rpma_uv_file_t **file_ptr);
 
 /*
  * rpma_uv_file_write, rpma_uv_file_read - move bytes between memory and the file at an offset
  *
- * Shape:      short results are continued, EAGAIN and EINTR repeated within a bound. A write is done
- *             when every byte is confirmed; a read also at the end of the file.
+ * Shape:      short results are continued, EAGAIN and EINTR repeated within a bound. A write is
+ *             done when every byte is confirmed; a read also at the end of the file.
  * Units:      off in bytes, not negative; n of 1 to 16 buffers.
- * Ownership:  bufs[] and its memory are borrowed until the callback. Memory of a pool buffer takes the
- *             registered path by itself.
+ * Ownership:  bufs[] and its memory are borrowed until the callback. Memory of a pool buffer takes
+ *             the registered path by itself.
  * Completion: result is the bytes moved. No order among them.
- * Errors:     in the future: those of pwrite(2) and pread(2); UV_EIO after a failed sync of this file
+ * Errors:     in the future: those of pwrite(2) and pread(2); of a write after fsync(2) has failed,
+ *             the status of that sync
+ *             UV_EINVAL    bufs NULL, off negative, n or a flag out of range
+ *             UV_ECANCELED the file was closed first
  */
-rpma_uv_future_t *rpma_uv_file_write(rpma_uv_file_t *f, rpma_uv_op_t *op, const uv_buf_t bufs[], unsigned n,
-	int64_t off, unsigned flags);
-rpma_uv_future_t *rpma_uv_file_read(rpma_uv_file_t *f, rpma_uv_op_t *op, const uv_buf_t bufs[], unsigned n,
-	int64_t off);
+rpma_uv_future_t *rpma_uv_file_write(rpma_uv_file_t *f, rpma_uv_op_t *op, const uv_buf_t bufs[],
+	unsigned n, int64_t off, unsigned flags);
+rpma_uv_future_t *rpma_uv_file_read(
+	rpma_uv_file_t *f, rpma_uv_op_t *op, const uv_buf_t bufs[], unsigned n, int64_t off);
 
 /*
  * rpma_uv_file_sync - a barrier: all that was written before it is durable
  *
  * Shape:      waits for every write called before it, then starts fdatasync(2); of a file that this
  *             reactor created it also syncs the directory, once. Overlapping syncs share one call.
- * Errors:     in the future: the first failed write that it covers, or that of fsync(2). A failed sync is
- *             final: every later write and sync of the file fails with the same status.
+ *             One that waits can be cancelled; one that runs cannot, see rpma_uv_cancel().
+ * Errors:     in the future: the first failed write that it covers, or that of fsync(2). The latter
+ *             is final: every later write, allocate and sync of the file fails with the same status.
  */
 rpma_uv_future_t *rpma_uv_file_sync(rpma_uv_file_t *f, rpma_uv_op_t *op);
 
 /* allocate blocks for off .. off + len and extend the file: fallocate(2) with mode 0 */
-rpma_uv_future_t *rpma_uv_file_allocate(rpma_uv_file_t *f, rpma_uv_op_t *op, int64_t off, int64_t len);
+rpma_uv_future_t *rpma_uv_file_allocate(
+	rpma_uv_file_t *f, rpma_uv_op_t *op, int64_t off, int64_t len);
 
 /* close, once its operations are done; cb (NULL allowed) runs in the closing phase */
 void rpma_uv_file_close(rpma_uv_file_t *f, rpma_uv_close_cb cb, void *data);
@@ -548,8 +566,8 @@ int rpma_uv_file_is_direct(const rpma_uv_file_t *f);
 
 typedef struct rpma_uv_pool_opts {
 	size_t size;
-	unsigned count;    /* buffers: 16 */
-	size_t chunk;      /* bytes each, a multiple of 4096: 262144 */
+	unsigned count; /* buffers: 16 */
+	size_t chunk; /* bytes each, a multiple of 4096: 262144 */
 	uint64_t u_reserved[4];
 } rpma_uv_pool_opts_t;
 
@@ -567,19 +585,21 @@ struct rpma_uv_buf {
 /*
  * rpma_uv_pool_new - one region, registered with the device first and with the ring second
  *
- * Shape:      count buffers of chunk bytes, page aligned, in one mapping. Above 4 MiB the registration
- *             runs on libuv's pool. When the ring refuses (memlock limit), buffers still work through
- *             ordinary writes; rpma_uv_pool_is_fixed() tells.
+ * Shape:      count buffers of chunk bytes, page aligned, in one mapping. Above 4 MiB the
+ *             registration runs on libuv's pool. When the ring refuses (memlock limit), buffers
+ *             still work through ordinary writes; rpma_uv_pool_is_fixed() tells.
  * Ownership:  *pool_ptr is the reactor's until the callback of rpma_uv_pool_close(); the peer is
  *             borrowed as long. Written before the callback, untouched on failure.
- * Errors:     in the future: UV_EINVAL, UV_ENOMEM (memory, or RLIMIT_MEMLOCK: rpma_uv_strerror() names the
- *             needed and the allowed size)
+ * Errors:     in the future: UV_EINVAL, UV_ENOMEM (memory, or RLIMIT_MEMLOCK: rpma_uv_strerror()
+ *             names the needed and the allowed size)
  */
 rpma_uv_future_t *rpma_uv_pool_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, struct rpma_peer *peer,
 	const rpma_uv_pool_opts_t *opts, rpma_uv_pool_t **pool_ptr);
 int rpma_uv_pool_is_fixed(const rpma_uv_pool_t *pool);
 
-/* take a buffer, NULL when none is free; give it back; wait, in order, for one (result: its index) */
+/*
+ * take a buffer, NULL when none is free; give it back; wait, in order, for one (result: its index)
+ */
 rpma_uv_buf_t *rpma_uv_buf_get(rpma_uv_pool_t *pool);
 void rpma_uv_buf_put(rpma_uv_buf_t *buf);
 rpma_uv_future_t *rpma_uv_buf_wait(rpma_uv_pool_t *pool, rpma_uv_op_t *op, rpma_uv_buf_t **buf_ptr);
@@ -587,21 +607,21 @@ rpma_uv_future_t *rpma_uv_buf_wait(rpma_uv_pool_t *pool, rpma_uv_op_t *op, rpma_
 /* free the pool; buffers that are out or waited for by then are the caller's bug */
 void rpma_uv_pool_close(rpma_uv_pool_t *pool, rpma_uv_close_cb cb, void *data);
 
-/* ---- transfers --------------------------------------------------------------------------------- */
+/* ---- transfers ------------------------------------------------------------------------------- */
 
 enum rpma_uv_durability {
 	RPMA_UV_DURABILITY_GROUP = 0, /* a sync each group_bytes, and one at the end */
 	RPMA_UV_DURABILITY_NONE,
 	RPMA_UV_DURABILITY_DSYNC, /* every write */
-	RPMA_UV_DURABILITY_FINAL  /* one sync at the end */
+	RPMA_UV_DURABILITY_FINAL /* one sync at the end */
 };
 
 enum rpma_uv_stage {
 	RPMA_UV_STAGE_NONE = 0,
-	RPMA_UV_STAGE_READ,  /* the remote READ */
+	RPMA_UV_STAGE_READ, /* the remote READ */
 	RPMA_UV_STAGE_CHUNK, /* on_chunk refused */
 	RPMA_UV_STAGE_WRITE, /* the file's write */
-	RPMA_UV_STAGE_SYNC   /* the file's sync */
+	RPMA_UV_STAGE_SYNC /* the file's sync */
 };
 
 /* all counts are of completed work, in bytes, from the start of the range */
@@ -629,12 +649,14 @@ typedef struct rpma_uv_transfer_error {
 
 typedef struct rpma_uv_transfer_opts {
 	size_t size;
-	size_t chunk;       /* bytes a READ, at most the pool's buffer: that size */
-	unsigned depth;     /* READs in flight: 16, at most the negotiated read depth */
-	unsigned writes;    /* writes in flight: as many as the pool has buffers */
+	size_t chunk; /* bytes a READ, at most the pool's buffer: that size */
+	unsigned depth; /* READs in flight: 16, at most the negotiated read depth */
+	unsigned writes; /* writes in flight: as many as the pool has buffers */
 	enum rpma_uv_durability durability;
 	uint64_t group_bytes; /* 16 MiB */
-	/* called with each chunk before it is written; non-zero (UV_E*) ends the transfer with it */
+	/*
+	 * called with each chunk before it is written; non-zero (UV_E*) ends the transfer with it
+	 */
 	int (*on_chunk)(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data);
 	/* called when bytes were written or became durable, at most once a turn */
 	void (*on_progress)(rpma_uv_transfer_t *t, const rpma_uv_transfer_stat_t *stat, void *data);
@@ -648,17 +670,18 @@ typedef struct rpma_uv_transfer_opts {
  * Ownership:  the pool is borrowed until delete; delete sets *t_ptr NULL.
  * Errors:     UV_EINVAL, UV_ENOMEM; delete: UV_EBUSY while one runs
  */
-int rpma_uv_transfer_new(rpma_uv_pool_t *pool, const rpma_uv_transfer_opts_t *opts,
-	rpma_uv_transfer_t **t_ptr);
+int rpma_uv_transfer_new(
+	rpma_uv_pool_t *pool, const rpma_uv_transfer_opts_t *opts, rpma_uv_transfer_t **t_ptr);
 int rpma_uv_transfer_delete(rpma_uv_transfer_t **t_ptr);
 
 /*
  * rpma_uv_pull - remote memory into a local file
  *
- * Shape:      reads len bytes from src on, chunk by chunk, and writes each at off and the same distance;
- *             reads and writes overlap and complete in any order.
+ * Shape:      reads len bytes from src on, chunk by chunk, and writes each at off and the same
+ *             distance; reads and writes overlap and complete in any order.
  * Completion: result is len. Status 0 with a durability other than NONE means durable.
- * Errors:     in the future, the first failure; rpma_uv_transfer_error() tells stage, offset and watermark.
+ * Errors:     in the future, the first failure; rpma_uv_transfer_error() tells stage, offset and
+ *             watermark.
  *             UV_EINVAL: NULL, a range outside the region; UV_EBUSY: t is running already;
  *             UV_ENOTCONN: the connection is not READY; UV_ECANCELED: cancelled or closed.
  */

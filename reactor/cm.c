@@ -21,15 +21,13 @@ struct rpma_uv__cm {
 };
 
 /* the events that carry private data; of the others the field is not to be looked at */
-static bool
-has_private_data(enum rdma_cm_event_type type)
+static bool has_private_data(enum rdma_cm_event_type type)
 {
 	return type == RDMA_CM_EVENT_CONNECT_REQUEST || type == RDMA_CM_EVENT_ESTABLISHED ||
-		type == RDMA_CM_EVENT_REJECTED;
+	       type == RDMA_CM_EVENT_REJECTED;
 }
 
-static void
-event_handle(struct rdma_cm_event *from)
+static void event_handle(struct rdma_cm_event *from)
 {
 	struct rpma_uv__cm_event event = {
 		.type = from->event,
@@ -45,15 +43,14 @@ event_handle(struct rdma_cm_event *from)
 		event.private_data = event.private_data_len > 0 ? private_data : NULL;
 	}
 	/* a request comes on its listener's behalf, everything else on the id's own */
-	cm_id = from->event == RDMA_CM_EVENT_CONNECT_REQUEST ? from->listen_id->context :
-							       from->id->context;
+	cm_id = from->event == RDMA_CM_EVENT_CONNECT_REQUEST ? from->listen_id->context
+							     : from->id->context;
 	rdma_ack_cm_event(from);
 	if (cm_id != NULL)
 		cm_id->event(cm_id, &event);
 }
 
-static void
-channel_ready(uv_poll_t *poll, int status, int events)
+static void channel_ready(uv_poll_t *poll, int status, int events)
 {
 	struct rpma_uv__cm *cm = poll->data;
 	struct rdma_cm_event *event;
@@ -71,8 +68,7 @@ channel_ready(uv_poll_t *poll, int status, int events)
 	}
 }
 
-int
-rpma_uv__cm_ensure(struct rpma_uv__reactor *r)
+int rpma_uv__cm_ensure(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__cm *cm;
 	int ret;
@@ -104,8 +100,7 @@ err_free:
 	return ret;
 }
 
-int
-rpma_uv__cm_id_create(struct rpma_uv__reactor *r, struct rpma_uv__cm_id *cm_id)
+int rpma_uv__cm_id_create(struct rpma_uv__reactor *r, struct rpma_uv__cm_id *cm_id)
 {
 	struct rdma_cm_id *id;
 	int ret;
@@ -121,16 +116,14 @@ rpma_uv__cm_id_create(struct rpma_uv__reactor *r, struct rpma_uv__cm_id *cm_id)
 	return 0;
 }
 
-void
-rpma_uv__cm_id_adopt(struct rpma_uv__cm_id *cm_id, struct rdma_cm_id *id)
+void rpma_uv__cm_id_adopt(struct rpma_uv__cm_id *cm_id, struct rdma_cm_id *id)
 {
 	assert(cm_id->id == NULL);
 	cm_id->id = id;
 	id->context = cm_id;
 }
 
-void
-rpma_uv__cm_id_destroy(struct rpma_uv__cm_id *cm_id)
+void rpma_uv__cm_id_destroy(struct rpma_uv__cm_id *cm_id)
 {
 	if (cm_id->id == NULL)
 		return;
@@ -138,8 +131,7 @@ rpma_uv__cm_id_destroy(struct rpma_uv__cm_id *cm_id)
 	cm_id->id = NULL;
 }
 
-static void
-cm_closed(uv_handle_t *handle)
+static void cm_closed(uv_handle_t *handle)
 {
 	struct rpma_uv__cm *cm = handle->data;
 	struct rpma_uv__reactor *r = cm->reactor;
@@ -149,8 +141,7 @@ cm_closed(uv_handle_t *handle)
 	rpma_uv__reactor_handle_gone(r);
 }
 
-void
-rpma_uv__cm_close(struct rpma_uv__reactor *r)
+void rpma_uv__cm_close(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__cm *cm = r->cm;
 

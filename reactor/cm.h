@@ -23,7 +23,7 @@ struct rpma_uv__reactor;
 struct rpma_uv__cm_event {
 	enum rdma_cm_event_type type;
 	int status;
-	struct rdma_cm_id *id;    /* of a connection request: the new one, without a context yet */
+	struct rdma_cm_id *id; /* of a connection request: the new one, without a context yet */
 	const void *private_data; /* good during the handler only; NULL if none */
 	uint8_t private_data_len;
 };

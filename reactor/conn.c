@@ -10,12 +10,14 @@
  *    +------- conn_end(): closed, refused, timed out, peer gone, operation failed, disconnect()-+
  *                                               |
  *                                               v           nothing posted, and the peer has
- *                                           DRAINING -------answered or need not; or too late--> CLOSED
+ *                                           DRAINING -------answered or need not; or too late-->
+ *                                           CLOSED
  *
  *   before CONNECTING   no queue pair; receives only wait.
  *   CONNECTING, READY   queue pair; receives are posted; sends only at READY.
- *   DRAINING            has_ended, error is final; nothing waits; what was posted comes back flushed.
- *   CLOSED              no queue pair, no id, nothing posted, no room reserved on a completion queue.
+ *   DRAINING            has_ended, error is final; nothing waits; what was posted comes back
+ *   flushed. CLOSED              no queue pair, no id, nothing posted, no room reserved on a
+ *   completion queue.
  *
  * Late, missing and doubled CM events are normal: conn_end() acts once, the first reason wins.
  */
@@ -30,10 +32,9 @@
 #include "src/peer.h"
 #include "status.h"
 
-/* ---- states -------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
-static void
-conn_check(const rpma_uv_conn_t *c)
+static void conn_check(const rpma_uv_conn_t *c)
 {
 	assert(c->queue.send_posted <= c->queue.send_size);
 	assert(c->queue.recv_posted <= c->queue.recv_size);
@@ -64,8 +65,7 @@ conn_check(const rpma_uv_conn_t *c)
 	}
 }
 
-void
-rpma_uv__conn_set_state(rpma_uv_conn_t *c, enum rpma_uv__conn_state state)
+void rpma_uv__conn_set_state(rpma_uv_conn_t *c, enum rpma_uv__conn_state state)
 {
 	assert(state > c->state);
 	c->reactor->stats.conns_ready -= c->state == RPMA_UV__CONN_READY;
@@ -74,38 +74,33 @@ rpma_uv__conn_set_state(rpma_uv_conn_t *c, enum rpma_uv__conn_state state)
 	conn_check(c);
 }
 
-int
-rpma_uv__conn_may_recv(const rpma_uv_conn_t *c)
+int rpma_uv__conn_may_recv(const rpma_uv_conn_t *c)
 {
 	if (c->is_closing)
 		return UV_ECANCELED;
 	return c->state <= RPMA_UV__CONN_READY ? 0 : UV_ENOTCONN;
 }
 
-int
-rpma_uv__conn_may_send(const rpma_uv_conn_t *c)
+int rpma_uv__conn_may_send(const rpma_uv_conn_t *c)
 {
 	if (c->is_closing)
 		return UV_ECANCELED;
 	return c->state == RPMA_UV__CONN_READY ? 0 : UV_ENOTCONN;
 }
 
-unsigned
-rpma_uv__conn_read_depth(const rpma_uv_conn_t *c)
+unsigned rpma_uv__conn_read_depth(const rpma_uv_conn_t *c)
 {
 	return c->queue.read_depth;
 }
 
-size_t
-rpma_uv__conn_max_msg(const rpma_uv_conn_t *c)
+size_t rpma_uv__conn_max_msg(const rpma_uv_conn_t *c)
 {
 	return c->max_msg;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void
-waiters_finish(struct rpma_uv__conn_waiters *waiters, int status, uint32_t detail)
+static void waiters_finish(struct rpma_uv__conn_waiters *waiters, int status, uint32_t detail)
 {
 	struct rpma_uv__conn_waiter *waiter;
 
@@ -116,8 +111,7 @@ waiters_finish(struct rpma_uv__conn_waiters *waiters, int status, uint32_t detai
 }
 
 /* the queue pair stops working: what is posted comes back as flushed */
-static void
-qp_stop(rpma_uv_conn_t *c)
+static void qp_stop(rpma_uv_conn_t *c)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
@@ -127,8 +121,7 @@ qp_stop(rpma_uv_conn_t *c)
 	(void)ibv_modify_qp(c->cm_id.id->qp, &attr, IBV_QP_STATE);
 }
 
-static void
-conn_free(struct rpma_uv__closer *closer)
+static void conn_free(struct rpma_uv__closer *closer)
 {
 	rpma_uv_conn_t *c = rpma_uv__container_of(closer, rpma_uv_conn_t, closer);
 	struct rpma_uv__reactor *r = c->reactor;
@@ -145,15 +138,13 @@ conn_free(struct rpma_uv__closer *closer)
 	rpma_uv__reactor_child_gone(r);
 }
 
-static void
-closer_start(rpma_uv_conn_t *c)
+static void closer_start(rpma_uv_conn_t *c)
 {
 	rpma_uv__closer_start(c->reactor, &c->closer, c->close_cb, c->close_data, conn_free);
 }
 
 /* the device lets go: queue pair first, then its completions, then whatever never came back */
-static void
-conn_finish(rpma_uv_conn_t *c)
+static void conn_finish(rpma_uv_conn_t *c)
 {
 	assert(c->state == RPMA_UV__CONN_DRAINING);
 	rpma_uv__deadline_clear(c->reactor, &c->deadline);
@@ -172,8 +163,7 @@ conn_finish(rpma_uv_conn_t *c)
 		closer_start(c);
 }
 
-void
-rpma_uv__conn_drain_step(rpma_uv_conn_t *c)
+void rpma_uv__conn_drain_step(rpma_uv_conn_t *c)
 {
 	/* the id is in use on libuv's pool until the route's look-up has returned */
 	if (c->state != RPMA_UV__CONN_DRAINING || c->route != NULL)
@@ -182,8 +172,7 @@ rpma_uv__conn_drain_step(rpma_uv_conn_t *c)
 		conn_finish(c);
 }
 
-static void
-deadline_expired(struct rpma_uv__deadline *d)
+static void deadline_expired(struct rpma_uv__deadline *d)
 {
 	rpma_uv_conn_t *c = rpma_uv__container_of(d, rpma_uv_conn_t, deadline);
 
@@ -193,8 +182,7 @@ deadline_expired(struct rpma_uv__deadline *d)
 		conn_finish(c);
 }
 
-void
-rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail)
+void rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail)
 {
 	rpma_uv_op_t *connecting = c->connecting;
 
@@ -221,12 +209,13 @@ rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail)
 	rpma_uv__queue_mark_dirty(c);
 }
 
-void
-rpma_uv__conns_fail_device(struct rpma_uv__reactor *r, const struct rpma_uv__device *device, int status)
+void rpma_uv__conns_fail_device(
+	struct rpma_uv__reactor *r, const struct rpma_uv__device *device, int status)
 {
 	rpma_uv_conn_t *c;
 
-	TAILQ_FOREACH(c, &r->conns, link) {
+	TAILQ_FOREACH(c, &r->conns, link)
+	{
 		if (c->cq->device != device)
 			continue;
 		c->is_gone = true;
@@ -235,11 +224,10 @@ rpma_uv__conns_fail_device(struct rpma_uv__reactor *r, const struct rpma_uv__dev
 	}
 }
 
-/* ---- new and close ------------------------------------------------------------------------------ */
+/* ---- new and close --------------------------------------------------------------------------- */
 
 /* what the connection needs of cfg: completion is the reactor's business */
-static int
-cfg_take(rpma_uv_conn_t *c, const struct rpma_conn_cfg *from)
+static int cfg_take(rpma_uv_conn_t *c, const struct rpma_conn_cfg *from)
 {
 	uint32_t sq_size, rq_size;
 	int ret;
@@ -262,9 +250,8 @@ cfg_take(rpma_uv_conn_t *c, const struct rpma_conn_cfg *from)
 	return 0;
 }
 
-int
-rpma_uv_conn_new(rpma_uv_reactor_t *reactor, struct rpma_peer *peer, const struct rpma_conn_cfg *cfg,
-	rpma_uv_conn_t **conn_ptr)
+int rpma_uv_conn_new(rpma_uv_reactor_t *reactor, struct rpma_peer *peer,
+	const struct rpma_conn_cfg *cfg, rpma_uv_conn_t **conn_ptr)
 {
 	struct rpma_uv__reactor *r;
 	rpma_uv_conn_t *c;
@@ -305,8 +292,7 @@ err_free:
 	return ret;
 }
 
-void
-rpma_uv_conn_close(rpma_uv_conn_t *c, rpma_uv_close_cb cb, void *data)
+void rpma_uv_conn_close(rpma_uv_conn_t *c, rpma_uv_close_cb cb, void *data)
 {
 	c->close_cb = cb;
 	c->close_data = data;
@@ -325,23 +311,22 @@ rpma_uv_conn_close(rpma_uv_conn_t *c, rpma_uv_close_cb cb, void *data)
 		rpma_uv__conn_end(c, UV_ECANCELED, 0);
 }
 
-void
-rpma_uv__conns_close(struct rpma_uv__reactor *r)
+void rpma_uv__conns_close(struct rpma_uv__reactor *r)
 {
 	rpma_uv_conn_t *c;
 
-	TAILQ_FOREACH(c, &r->conns, link) {
+	TAILQ_FOREACH(c, &r->conns, link)
+	{
 		if (!c->is_closing)
 			rpma_uv_conn_close(c, NULL, NULL);
 	}
 }
 
-/* ---- disconnect, and learning of the end ---------------------------------------------------------- */
+/* ---- disconnect, and learning of the end ----------------------------------------------------- */
 
 static const struct rpma_uv__kind disconnect_kind = { .name = "disconnect" };
 
-rpma_uv_future_t *
-rpma_uv_disconnect(rpma_uv_conn_t *c, rpma_uv_op_t *op)
+rpma_uv_future_t *rpma_uv_disconnect(rpma_uv_conn_t *c, rpma_uv_op_t *op)
 {
 	struct rpma_uv__conn_waiter *waiter;
 	int status = rpma_uv__conn_may_send(c);
@@ -358,8 +343,7 @@ rpma_uv_disconnect(rpma_uv_conn_t *c, rpma_uv_op_t *op)
 	return &op->future;
 }
 
-static int
-end_cancel(rpma_uv_future_t *f)
+static int end_cancel(rpma_uv_future_t *f)
 {
 	struct rpma_uv__conn_waiter *waiter =
 		rpma_uv__room(struct rpma_uv__conn_waiter, rpma_uv__op_of(f));
@@ -371,8 +355,7 @@ end_cancel(rpma_uv_future_t *f)
 
 static const struct rpma_uv__kind end_kind = { .name = "connection", .cancel = end_cancel };
 
-rpma_uv_future_t *
-rpma_uv_conn_end(rpma_uv_conn_t *c, rpma_uv_op_t *op)
+rpma_uv_future_t *rpma_uv_conn_end(rpma_uv_conn_t *c, rpma_uv_op_t *op)
 {
 	struct rpma_uv__conn_waiter *waiter;
 
@@ -388,10 +371,9 @@ rpma_uv_conn_end(rpma_uv_conn_t *c, rpma_uv_op_t *op)
 	return &op->future;
 }
 
-/* ---- what the peer told ------------------------------------------------------------------------------ */
+/* ---- what the peer told ---------------------------------------------------------------------- */
 
-int
-rpma_uv_conn_private_data(const rpma_uv_conn_t *c, struct rpma_conn_private_data *pd)
+int rpma_uv_conn_private_data(const rpma_uv_conn_t *c, struct rpma_conn_private_data *pd)
 {
 	if (c == NULL || pd == NULL)
 		return UV_EINVAL;
@@ -399,14 +381,12 @@ rpma_uv_conn_private_data(const rpma_uv_conn_t *c, struct rpma_conn_private_data
 	return 0;
 }
 
-const char *
-rpma_uv_conn_remote_addr(const rpma_uv_conn_t *c)
+const char *rpma_uv_conn_remote_addr(const rpma_uv_conn_t *c)
 {
 	return c->remote_addr;
 }
 
-int
-rpma_uv_conn_apply_remote_peer_cfg(rpma_uv_conn_t *c, const struct rpma_peer_cfg *pcfg)
+int rpma_uv_conn_apply_remote_peer_cfg(rpma_uv_conn_t *c, const struct rpma_peer_cfg *pcfg)
 {
 	if (c == NULL || pcfg == NULL)
 		return UV_EINVAL;

@@ -50,8 +50,8 @@ struct rpma_uv_conn {
 	struct rpma_peer *peer;
 	struct ibv_context *context;
 	struct rpma_conn_cfg *cfg; /* a copy of its own */
-	int timeout_ms;            /* of a step of resolution */
-	struct rpma_uv__cq *cq;    /* send_size + recv_size entries of it are reserved */
+	int timeout_ms; /* of a step of resolution */
+	struct rpma_uv__cq *cq; /* send_size + recv_size entries of it are reserved */
 	unsigned reserved;
 
 	/* while it connects */
@@ -64,7 +64,7 @@ struct rpma_uv_conn {
 	/* the device's side of it */
 	struct rpma_uv__cm_id cm_id;
 	bool has_qp;
-	bool is_gone;   /* the peer has left, or has answered that we do */
+	bool is_gone; /* the peer has left, or has answered that we do */
 	bool was_ready; /* the peer has to be told of the end */
 	size_t max_msg;
 	struct rpma_uv__queue queue;
@@ -113,8 +113,8 @@ unsigned rpma_uv__conn_read_depth(const rpma_uv_conn_t *c);
 size_t rpma_uv__conn_max_msg(const rpma_uv_conn_t *c);
 
 /* end all connections of a device, or close all of the reactor */
-void rpma_uv__conns_fail_device(struct rpma_uv__reactor *r, const struct rpma_uv__device *device,
-	int status);
+void rpma_uv__conns_fail_device(
+	struct rpma_uv__reactor *r, const struct rpma_uv__device *device, int status);
 void rpma_uv__conns_close(struct rpma_uv__reactor *r);
 
 #endif /* RPMA_UV_CONN_H */

@@ -24,21 +24,20 @@
 #include "status.h"
 
 /*
- * The wait for an acknowledgement is 4.096 us * 2^code, times 1 + RETRIES: 3.8 s till a peer is dead.
- * One retry more would do no good: the kernel's software device takes 7 to mean for ever.
+ * The wait for an acknowledgement is 4.096 us * 2^code, times 1 + RETRIES: 3.8 s till a peer is
+ * dead. One retry more would do no good: the kernel's software device takes 7 to mean for ever.
  */
 #define ACK_TIMEOUT_CODE 17
 #define RETRIES          6
 
 /*
- * How long a sender to us waits when no receive was posted, as a code of ibv_modify_qp(3): 40.96 ms;
- * and how often we try again with a peer that has none. 7 would mean for ever.
+ * How long a sender to us waits when no receive was posted, as a code of ibv_modify_qp(3): 40.96
+ * ms; and how often we try again with a peer that has none. 7 would mean for ever.
  */
 #define MIN_RNR_TIMER_CODE 24
 #define RNR_RETRIES        6
 
-static int
-connect_cancel(rpma_uv_future_t *f)
+static int connect_cancel(rpma_uv_future_t *f)
 {
 	rpma_uv__conn_end(rpma_uv__room(struct rpma_uv__conn_waiter, rpma_uv__op_of(f))->conn,
 		UV_ECANCELED, 0);
@@ -49,35 +48,32 @@ static const struct rpma_uv__kind connect_kind = { .name = "connect", .cancel = 
 static const struct rpma_uv__kind accept_kind = { .name = "accept", .cancel = connect_cancel };
 
 /* the call that has just failed ends the connection */
-static void
-end_by_errno(rpma_uv_conn_t *c)
+static void end_by_errno(rpma_uv_conn_t *c)
 {
 	rpma_uv__conn_end(c, rpma_uv__status_errno(), 0);
 }
 
-static void
-step(rpma_uv_conn_t *c, enum rpma_uv__conn_state state, uint64_t timeout_ms)
+static void step(rpma_uv_conn_t *c, enum rpma_uv__conn_state state, uint64_t timeout_ms)
 {
 	rpma_uv__conn_set_state(c, state);
 	rpma_uv__deadline_set(c->reactor, &c->deadline, timeout_ms);
 }
 
-static void
-remote_addr_format(rpma_uv_conn_t *c, const struct sockaddr *addr)
+static void remote_addr_format(rpma_uv_conn_t *c, const struct sockaddr *addr)
 {
 	bool is_v6 = addr->sa_family == AF_INET6;
 	socklen_t len = is_v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 	char host[48], port[8];
 
-	if (getnameinfo(addr, len, host, sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
+	if (getnameinfo(addr, len, host, sizeof(host), port, sizeof(port),
+		    NI_NUMERICHOST | NI_NUMERICSERV))
 		return;
 	snprintf(c->remote_addr, sizeof(c->remote_addr), is_v6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
-/* ---- both sides: the queue pair, before anything can arrive on it ------------------------------ */
+/* ---- both sides: the queue pair, before anything can arrive on it ---------------------------- */
 
-static int
-qp_create(rpma_uv_conn_t *c)
+static int qp_create(rpma_uv_conn_t *c)
 {
 	struct rdma_cm_id *id = c->cm_id.id;
 	uint8_t ack_timeout = ACK_TIMEOUT_CODE;
@@ -88,8 +84,8 @@ qp_create(rpma_uv_conn_t *c)
 		return rpma_uv__status_core(ret);
 	c->has_qp = true;
 	/* older kernels have no such option: their longer time-out holds then */
-	(void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout,
-		sizeof(ack_timeout));
+	(void)rdma_set_option(
+		id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout));
 	/* all that wait and fit, list by list; one that is refused ends, so this does too */
 	while (!TAILQ_EMPTY(&c->queue.recv_waiting) && c->queue.recv_posted < c->queue.recv_size)
 		rpma_uv__queue_post_recvs(c);
@@ -97,8 +93,7 @@ qp_create(rpma_uv_conn_t *c)
 }
 
 /* what the port can do: the longest message, and whether a route may have to be asked for */
-static int
-port_query(rpma_uv_conn_t *c, uint8_t *link_layer_ptr)
+static int port_query(rpma_uv_conn_t *c, uint8_t *link_layer_ptr)
 {
 	struct rdma_cm_id *id = c->cm_id.id;
 	struct ibv_port_attr attr;
@@ -115,8 +110,7 @@ port_query(rpma_uv_conn_t *c, uint8_t *link_layer_ptr)
 	return 0;
 }
 
-static void
-conn_param_fill(const rpma_uv_conn_t *c, struct rdma_conn_param *param)
+static void conn_param_fill(const rpma_uv_conn_t *c, struct rdma_conn_param *param)
 {
 	*param = (struct rdma_conn_param){
 		.private_data = c->sending.ptr,
@@ -129,9 +123,11 @@ conn_param_fill(const rpma_uv_conn_t *c, struct rdma_conn_param *param)
 	};
 }
 
-/* READY: the event does not tell the negotiated depth (on the passive side it says 0): the queue pair does */
-static void
-established(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
+/*
+ * READY: the event does not tell the negotiated depth (on the passive side it says 0): the queue
+ * pair does
+ */
+static void established(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
 {
 	struct ibv_qp_attr attr = { 0 }, rnr = { .min_rnr_timer = MIN_RNR_TIMER_CODE };
 	struct ibv_qp_init_attr init;
@@ -164,10 +160,9 @@ established(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
 	rpma_uv__future_finish(&op->future, 0, 0, 0);
 }
 
-/* ---- active ---------------------------------------------------------------------------------------- */
+/* ---- active ---------------------------------------------------------------------------------- */
 
-static void
-route_resolved(rpma_uv_conn_t *c)
+static void route_resolved(rpma_uv_conn_t *c)
 {
 	struct rdma_conn_param param;
 	int ret;
@@ -184,8 +179,8 @@ route_resolved(rpma_uv_conn_t *c)
 }
 
 /*
- * On InfiniBand rdma_resolve_route() may ask a daemon and wait for it: not on the loop's thread. Its
- * event may come first; the id is ours again only when the call has returned.
+ * On InfiniBand rdma_resolve_route() may ask a daemon and wait for it: not on the loop's thread.
+ * Its event may come first; the id is ours again only when the call has returned.
  */
 struct rpma_uv__route {
 	uv_work_t req;
@@ -194,8 +189,7 @@ struct rpma_uv__route {
 	bool is_resolved; /* the event has come */
 };
 
-static void
-route_work(uv_work_t *req)
+static void route_work(uv_work_t *req)
 {
 	struct rpma_uv__route *route = req->data;
 
@@ -203,8 +197,7 @@ route_work(uv_work_t *req)
 		route->status = rpma_uv__status_errno();
 }
 
-static void
-route_worked(uv_work_t *req, int status)
+static void route_worked(uv_work_t *req, int status)
 {
 	struct rpma_uv__route *route = req->data;
 	rpma_uv_conn_t *c = route->conn;
@@ -222,8 +215,7 @@ route_worked(uv_work_t *req, int status)
 		route_resolved(c);
 }
 
-static int
-route_start(rpma_uv_conn_t *c)
+static int route_start(rpma_uv_conn_t *c)
 {
 	struct rpma_uv__route *route = calloc(1, sizeof(*route));
 	int ret;
@@ -241,8 +233,7 @@ route_start(rpma_uv_conn_t *c)
 	return 0;
 }
 
-static void
-address_resolved(rpma_uv_conn_t *c)
+static void address_resolved(rpma_uv_conn_t *c)
 {
 	uint8_t link_layer;
 	int ret;
@@ -262,8 +253,7 @@ address_resolved(rpma_uv_conn_t *c)
 	}
 }
 
-static void
-address_known(void *arg, int status, const struct sockaddr *addr)
+static void address_known(void *arg, int status, const struct sockaddr *addr)
 {
 	rpma_uv_conn_t *c = arg;
 
@@ -280,17 +270,15 @@ address_known(void *arg, int status, const struct sockaddr *addr)
 		end_by_errno(c);
 }
 
-void
-rpma_uv__connect_abandon(rpma_uv_conn_t *c)
+void rpma_uv__connect_abandon(rpma_uv_conn_t *c)
 {
 	rpma_uv__resolve_abandon(&c->resolve);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* a rejection may come with a word of why */
-static void
-rejected(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
+static void rejected(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
 {
 	if (event->private_data_len > 0 && c->received.ptr == NULL) {
 		c->received.ptr = malloc(event->private_data_len);
@@ -302,16 +290,14 @@ rejected(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
 	rpma_uv__conn_end(c, UV_ECONNREFUSED, (uint32_t)event->status);
 }
 
-static bool
-is_departure(enum rdma_cm_event_type type)
+static bool is_departure(enum rdma_cm_event_type type)
 {
 	return type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_TIMEWAIT_EXIT ||
-		type == RDMA_CM_EVENT_DEVICE_REMOVAL;
+	       type == RDMA_CM_EVENT_DEVICE_REMOVAL;
 }
 
 /* an event that fails the step in progress, and not one that comes late, early or twice */
-static bool
-is_failure(enum rpma_uv__conn_state state, enum rdma_cm_event_type type)
+static bool is_failure(enum rpma_uv__conn_state state, enum rdma_cm_event_type type)
 {
 	switch (type) {
 	case RDMA_CM_EVENT_ADDR_ERROR:
@@ -326,20 +312,19 @@ is_failure(enum rpma_uv__conn_state state, enum rdma_cm_event_type type)
 	}
 }
 
-void
-rpma_uv__connect_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
+void rpma_uv__connect_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
 {
 	rpma_uv_conn_t *c = rpma_uv__container_of(cm_id, rpma_uv_conn_t, cm_id);
 	enum rpma_uv__conn_state state = c->state;
 
 	if (is_departure(event->type)) {
 		c->is_gone = true;
-		rpma_uv__conn_end(c, rpma_uv__status_cm(event->type, event->status),
-			(uint32_t)event->status);
+		rpma_uv__conn_end(
+			c, rpma_uv__status_cm(event->type, event->status), (uint32_t)event->status);
 		rpma_uv__queue_mark_dirty(c);
 	} else if (is_failure(state, event->type)) {
-		rpma_uv__conn_end(c, rpma_uv__status_cm(event->type, event->status),
-			(uint32_t)event->status);
+		rpma_uv__conn_end(
+			c, rpma_uv__status_cm(event->type, event->status), (uint32_t)event->status);
 	} else if (event->type == RDMA_CM_EVENT_ADDR_RESOLVED && state == RPMA_UV__CONN_RESOLVING) {
 		address_resolved(c);
 	} else if (event->type == RDMA_CM_EVENT_ROUTE_RESOLVED && state == RPMA_UV__CONN_ROUTING) {
@@ -355,11 +340,10 @@ rpma_uv__connect_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_ev
 	/* anything else is late, doubled or of no meaning to us */
 }
 
-/* ---- public ------------------------------------------------------------------------------------------- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 /* copy what is to be sent along: 0, or UV_EINVAL */
-static int
-sending_take(rpma_uv_conn_t *c, const struct rpma_conn_private_data *pd)
+static int sending_take(rpma_uv_conn_t *c, const struct rpma_conn_private_data *pd)
 {
 	if (pd == NULL)
 		return 0;
@@ -371,8 +355,8 @@ sending_take(rpma_uv_conn_t *c, const struct rpma_conn_private_data *pd)
 	return 0;
 }
 
-static rpma_uv_op_t *
-connecting_begin(rpma_uv_conn_t *c, rpma_uv_op_t *op, const struct rpma_uv__kind *kind)
+static rpma_uv_op_t *connecting_begin(
+	rpma_uv_conn_t *c, rpma_uv_op_t *op, const struct rpma_uv__kind *kind)
 {
 	op = rpma_uv__op_begin(c->reactor, op, kind);
 	if (op == NULL)
@@ -382,17 +366,15 @@ connecting_begin(rpma_uv_conn_t *c, rpma_uv_op_t *op, const struct rpma_uv__kind
 	return op;
 }
 
-static int
-may_start(const rpma_uv_conn_t *c)
+static int may_start(const rpma_uv_conn_t *c)
 {
 	if (c->is_closing)
 		return UV_ECANCELED;
 	return c->state == RPMA_UV__CONN_NEW ? 0 : UV_EINVAL;
 }
 
-rpma_uv_future_t *
-rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr, const char *port,
-	const struct rpma_conn_private_data *pd)
+rpma_uv_future_t *rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr,
+	const char *port, const struct rpma_conn_private_data *pd)
 {
 	struct sockaddr_storage numeric;
 	int ret = addr == NULL || port == NULL ? UV_EINVAL : may_start(c);
@@ -415,8 +397,7 @@ rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr, const cha
 	return &op->future;
 }
 
-rpma_uv_future_t *
-rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma_uv_conn_t *c,
+rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma_uv_conn_t *c,
 	const struct rpma_conn_private_data *pd)
 {
 	struct rdma_conn_param param;

@@ -12,7 +12,8 @@
  *
  * Notification is one-shot and covers only completions that come after the arming, so the order is
  * always: arm, poll again, sleep (ibv_req_notify_cq(3), ibv_get_cq_event(3)). Events must be
- * acknowledged exactly, or ibv_destroy_cq(3) waits for ever: counted a queue, settled before it goes.
+ * acknowledged exactly, or ibv_destroy_cq(3) waits for ever: counted a queue, settled before it
+ * goes.
  */
 
 #include <errno.h>
@@ -30,8 +31,7 @@
 /* ibv_ack_cq_events() takes a lock: do it for many events at once */
 #define ACK_BATCH 64
 
-static void
-cq_ack(struct rpma_uv__cq *cq)
+static void cq_ack(struct rpma_uv__cq *cq)
 {
 	if (cq->unacked > 0)
 		ibv_ack_cq_events(cq->ibv, cq->unacked);
@@ -39,8 +39,7 @@ cq_ack(struct rpma_uv__cq *cq)
 }
 
 /* take up to `most` completions; how many there were */
-static unsigned
-cq_poll(struct rpma_uv__cq *cq, unsigned most)
+static unsigned cq_poll(struct rpma_uv__cq *cq, unsigned most)
 {
 	struct rpma_uv__reactor *r = cq->device->reactor;
 	struct ibv_wc wc[WC_BATCH];
@@ -66,16 +65,14 @@ cq_poll(struct rpma_uv__cq *cq, unsigned most)
 	return total;
 }
 
-void
-rpma_uv__cq_drain(struct rpma_uv__cq *cq)
+void rpma_uv__cq_drain(struct rpma_uv__cq *cq)
 {
 	while (cq_poll(cq, WC_BATCH) > 0)
 		;
 }
 
 /* the queue that took what was left of the budget is the last to be looked at in the next turn */
-static void
-cq_to_the_end(struct rpma_uv__cq *cq)
+static void cq_to_the_end(struct rpma_uv__cq *cq)
 {
 	struct rpma_uv__device *device = cq->device, *last;
 
@@ -89,14 +86,15 @@ cq_to_the_end(struct rpma_uv__cq *cq)
 	}
 }
 
-bool
-rpma_uv__cqs_poll(struct rpma_uv__reactor *r, unsigned budget)
+bool rpma_uv__cqs_poll(struct rpma_uv__reactor *r, unsigned budget)
 {
 	struct rpma_uv__device *device;
 	struct rpma_uv__cq *cq;
 
-	LIST_FOREACH(device, &r->devices, link) {
-		TAILQ_FOREACH(cq, &device->cqs, link) {
+	LIST_FOREACH(device, &r->devices, link)
+	{
+		TAILQ_FOREACH(cq, &device->cqs, link)
+		{
 			unsigned got;
 
 			if (cq->armed) /* silent: nothing has come since the last look */
@@ -115,15 +113,16 @@ rpma_uv__cqs_poll(struct rpma_uv__reactor *r, unsigned budget)
 	return false;
 }
 
-bool
-rpma_uv__cqs_arm(struct rpma_uv__reactor *r)
+bool rpma_uv__cqs_arm(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__device *device;
 	struct rpma_uv__cq *cq;
 	bool found = false;
 
-	LIST_FOREACH(device, &r->devices, link) {
-		TAILQ_FOREACH(cq, &device->cqs, link) {
+	LIST_FOREACH(device, &r->devices, link)
+	{
+		TAILQ_FOREACH(cq, &device->cqs, link)
+		{
 			if (cq->armed)
 				continue;
 			if (ibv_req_notify_cq(cq->ibv, 0)) {
@@ -143,8 +142,7 @@ rpma_uv__cqs_arm(struct rpma_uv__reactor *r)
 
 /* ---- the channel ----------------------------------------------------------------------------- */
 
-static void
-channel_ready(uv_poll_t *poll, int status, int events)
+static void channel_ready(uv_poll_t *poll, int status, int events)
 {
 	struct rpma_uv__device *device = poll->data;
 	struct rpma_uv__reactor *r = device->reactor;
@@ -173,8 +171,8 @@ channel_ready(uv_poll_t *poll, int status, int events)
 	}
 }
 
-static int
-device_new(struct rpma_uv__reactor *r, struct ibv_context *context, struct rpma_uv__device **device_ptr)
+static int device_new(struct rpma_uv__reactor *r, struct ibv_context *context,
+	struct rpma_uv__device **device_ptr)
 {
 	struct rpma_uv__device *device;
 	struct ibv_device_attr attr;
@@ -212,12 +210,13 @@ err_free:
 	return ret;
 }
 
-static int
-device_get(struct rpma_uv__reactor *r, struct ibv_context *context, struct rpma_uv__device **device_ptr)
+static int device_get(struct rpma_uv__reactor *r, struct ibv_context *context,
+	struct rpma_uv__device **device_ptr)
 {
 	struct rpma_uv__device *device;
 
-	LIST_FOREACH(device, &r->devices, link) {
+	LIST_FOREACH(device, &r->devices, link)
+	{
 		if (device->context == context) {
 			*device_ptr = device;
 			return 0;
@@ -226,10 +225,9 @@ device_get(struct rpma_uv__reactor *r, struct ibv_context *context, struct rpma_
 	return device_new(r, context, device_ptr);
 }
 
-/* ---- reservation ------------------------------------------------------------------------------ */
+/* ---- reservation ----------------------------------------------------------------------------- */
 
-static int
-cq_new(struct rpma_uv__device *device, unsigned entries, struct rpma_uv__cq **cq_ptr)
+static int cq_new(struct rpma_uv__device *device, unsigned entries, struct rpma_uv__cq **cq_ptr)
 {
 	struct rpma_uv__reactor *r = device->reactor;
 	unsigned size = r->opts.cq_entries > entries ? r->opts.cq_entries : entries;
@@ -257,8 +255,7 @@ cq_new(struct rpma_uv__device *device, unsigned entries, struct rpma_uv__cq **cq
 	return 0;
 }
 
-int
-rpma_uv__cq_reserve(struct rpma_uv__reactor *r, struct ibv_context *context, unsigned entries,
+int rpma_uv__cq_reserve(struct rpma_uv__reactor *r, struct ibv_context *context, unsigned entries,
 	struct rpma_uv__cq **cq_ptr)
 {
 	struct rpma_uv__device *device;
@@ -268,7 +265,8 @@ rpma_uv__cq_reserve(struct rpma_uv__reactor *r, struct ibv_context *context, uns
 	ret = device_get(r, context, &device);
 	if (ret)
 		return ret;
-	TAILQ_FOREACH(cq, &device->cqs, link) {
+	TAILQ_FOREACH(cq, &device->cqs, link)
+	{
 		if (cq->size - cq->reserved >= entries)
 			break;
 	}
@@ -283,17 +281,15 @@ rpma_uv__cq_reserve(struct rpma_uv__reactor *r, struct ibv_context *context, uns
 	return 0;
 }
 
-void
-rpma_uv__cq_release(struct rpma_uv__cq *cq, unsigned entries)
+void rpma_uv__cq_release(struct rpma_uv__cq *cq, unsigned entries)
 {
 	assert(cq->reserved >= entries);
 	cq->reserved -= entries; /* the queue stays for the next one */
 }
 
-/* ---- closing ------------------------------------------------------------------------------------ */
+/* ---- closing --------------------------------------------------------------------------------- */
 
-static void
-device_closed(uv_handle_t *handle)
+static void device_closed(uv_handle_t *handle)
 {
 	struct rpma_uv__device *device = handle->data;
 	struct rpma_uv__reactor *r = device->reactor;
@@ -303,8 +299,7 @@ device_closed(uv_handle_t *handle)
 	rpma_uv__reactor_handle_gone(r);
 }
 
-static void
-device_close(struct rpma_uv__device *device)
+static void device_close(struct rpma_uv__device *device)
 {
 	struct rpma_uv__reactor *r = device->reactor;
 	struct rpma_uv__cq *cq;
@@ -325,8 +320,7 @@ device_close(struct rpma_uv__device *device)
 	uv_close((uv_handle_t *)&device->poll, device_closed);
 }
 
-void
-rpma_uv__devices_close(struct rpma_uv__reactor *r)
+void rpma_uv__devices_close(struct rpma_uv__reactor *r)
 {
 	while (!LIST_EMPTY(&r->devices))
 		device_close(LIST_FIRST(&r->devices));

@@ -27,11 +27,11 @@ struct rpma_uv__cq {
 	TAILQ_ENTRY(rpma_uv__cq) link;
 	struct rpma_uv__device *device;
 	struct ibv_cq *ibv;
-	unsigned size;     /* entries */
+	unsigned size; /* entries */
 	unsigned reserved; /* of them */
-	unsigned unacked;  /* events taken and not acknowledged yet */
-	bool armed;        /* the next completion raises an event */
-	bool woken;        /* an event came, nothing was polled since */
+	unsigned unacked; /* events taken and not acknowledged yet */
+	bool armed; /* the next completion raises an event */
+	bool woken; /* an event came, nothing was polled since */
 };
 
 TAILQ_HEAD(rpma_uv__cqs, rpma_uv__cq);
@@ -46,12 +46,16 @@ struct rpma_uv__device {
 	struct rpma_uv__cqs cqs;
 };
 
-/* find or make a queue of the device with room for `entries` more: 0, or UV_E*, *cq_ptr untouched */
+/*
+ * find or make a queue of the device with room for `entries` more: 0, or UV_E*, *cq_ptr untouched
+ */
 int rpma_uv__cq_reserve(struct rpma_uv__reactor *r, struct ibv_context *context, unsigned entries,
 	struct rpma_uv__cq **cq_ptr);
 void rpma_uv__cq_release(struct rpma_uv__cq *cq, unsigned entries);
 
-/* take completions until the queue is empty, outside any budget: after a queue pair was destroyed */
+/*
+ * take completions until the queue is empty, outside any budget: after a queue pair was destroyed
+ */
 void rpma_uv__cq_drain(struct rpma_uv__cq *cq);
 
 /* poll what may have completions, `budget` of them at most: true when there may be more */

@@ -4,12 +4,12 @@
 /*
  * deadline.c - a pairing heap of deadlines under one timer of the loop
  *
- * The timer only notes that something is due; it expires in the check phase, after the poll, so that an
- * answer which has arrived in time is never beaten by a loop that was late.
+ * The timer only notes that something is due; it expires in the check phase, after the poll, so
+ * that an answer which has arrived in time is never beaten by a loop that was late.
  *
  * The root is the earliest. Every node knows the pointer that points to it (its link), so that it
- * can be cut out from anywhere: setting and clearing cost O(1) and O(log n) amortised, and nothing is
- * allocated.
+ * can be cut out from anywhere: setting and clearing cost O(1) and O(log n) amortised, and nothing
+ * is allocated.
  */
 
 #include <assert.h>
@@ -19,8 +19,7 @@
 #include "reactor.h"
 
 /* put `next` into the place `*link` */
-static void
-place(struct rpma_uv__deadline **link, struct rpma_uv__deadline *d)
+static void place(struct rpma_uv__deadline **link, struct rpma_uv__deadline *d)
 {
 	*link = d;
 	if (d != NULL)
@@ -28,8 +27,7 @@ place(struct rpma_uv__deadline **link, struct rpma_uv__deadline *d)
 }
 
 /* join two roots; each of them may be NULL */
-static struct rpma_uv__deadline *
-meld(struct rpma_uv__deadline *a, struct rpma_uv__deadline *b)
+static struct rpma_uv__deadline *meld(struct rpma_uv__deadline *a, struct rpma_uv__deadline *b)
 {
 	if (a == NULL)
 		return b;
@@ -48,8 +46,7 @@ meld(struct rpma_uv__deadline *a, struct rpma_uv__deadline *b)
 }
 
 /* make one heap of a list of siblings: pairs from left to right, then all from right to left */
-static struct rpma_uv__deadline *
-meld_siblings(struct rpma_uv__deadline *list)
+static struct rpma_uv__deadline *meld_siblings(struct rpma_uv__deadline *list)
 {
 	struct rpma_uv__deadline *pairs = NULL, *root = NULL;
 
@@ -77,8 +74,7 @@ meld_siblings(struct rpma_uv__deadline *list)
 static void timer_fired(uv_timer_t *timer);
 
 /* the timer follows the root */
-static void
-timer_update(struct rpma_uv__reactor *r)
+static void timer_update(struct rpma_uv__reactor *r)
 {
 	const struct rpma_uv__deadline *first = r->deadlines;
 	uint64_t now = uv_now(r->loop);
@@ -88,12 +84,12 @@ timer_update(struct rpma_uv__reactor *r)
 	if (first == NULL)
 		uv_timer_stop(&r->timer);
 	else
-		uv_timer_start(&r->timer, timer_fired, first->at_ms > now ? first->at_ms - now : 0, 0);
+		uv_timer_start(
+			&r->timer, timer_fired, first->at_ms > now ? first->at_ms - now : 0, 0);
 }
 
 /* not yet: what has arrived by now wins, and the poll of this turn, which shall not sleep, tells */
-static void
-timer_fired(uv_timer_t *timer)
+static void timer_fired(uv_timer_t *timer)
 {
 	struct rpma_uv__reactor *r = timer->data;
 
@@ -101,14 +97,13 @@ timer_fired(uv_timer_t *timer)
 	rpma_uv__reactor_kick(r);
 }
 
-void
-rpma_uv__deadline_init(struct rpma_uv__deadline *d, void (*expired)(struct rpma_uv__deadline *))
+void rpma_uv__deadline_init(
+	struct rpma_uv__deadline *d, void (*expired)(struct rpma_uv__deadline *))
 {
 	*d = (struct rpma_uv__deadline){ .expired = expired };
 }
 
-static void
-cut(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d)
+static void cut(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d)
 {
 	struct rpma_uv__deadline *children = meld_siblings(d->child);
 
@@ -119,8 +114,7 @@ cut(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d)
 	place(&r->deadlines, meld(r->deadlines, children));
 }
 
-void
-rpma_uv__deadline_clear(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d)
+void rpma_uv__deadline_clear(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d)
 {
 	bool first = r->deadlines == d;
 
@@ -131,8 +125,8 @@ rpma_uv__deadline_clear(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d)
 		timer_update(r);
 }
 
-void
-rpma_uv__deadline_set(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d, uint64_t timeout_ms)
+void rpma_uv__deadline_set(
+	struct rpma_uv__reactor *r, struct rpma_uv__deadline *d, uint64_t timeout_ms)
 {
 	/* the clock of uv_now(), but not as of the start of a turn that may have been a long one */
 	uint64_t now = uv_hrtime() / 1000000;
@@ -145,8 +139,7 @@ rpma_uv__deadline_set(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d, u
 	timer_update(r);
 }
 
-void
-rpma_uv__deadlines_expire(struct rpma_uv__reactor *r)
+void rpma_uv__deadlines_expire(struct rpma_uv__reactor *r)
 {
 	uint64_t now = uv_now(r->loop);
 	struct rpma_uv__deadline *d;

@@ -26,17 +26,17 @@ struct rpma_uv__deadline {
 	struct rpma_uv__deadline **link;
 };
 
-void rpma_uv__deadline_init(struct rpma_uv__deadline *d, void (*expired)(struct rpma_uv__deadline *));
+void rpma_uv__deadline_init(
+	struct rpma_uv__deadline *d, void (*expired)(struct rpma_uv__deadline *));
 
 /* set, or move, to timeout_ms from now */
-void rpma_uv__deadline_set(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d,
-	uint64_t timeout_ms);
+void rpma_uv__deadline_set(
+	struct rpma_uv__reactor *r, struct rpma_uv__deadline *d, uint64_t timeout_ms);
 
 /* clear; one that is not set stays so */
 void rpma_uv__deadline_clear(struct rpma_uv__reactor *r, struct rpma_uv__deadline *d);
 
-static inline bool
-rpma_uv__deadline_is_set(const struct rpma_uv__deadline *d)
+static inline bool rpma_uv__deadline_is_set(const struct rpma_uv__deadline *d)
 {
 	return d->link != NULL;
 }

@@ -45,8 +45,7 @@ struct rpma_uv_conn_req {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void
-req_free(rpma_uv_conn_req_t *req)
+static void req_free(rpma_uv_conn_req_t *req)
 {
 	if (req->ep != NULL)
 		TAILQ_REMOVE(&req->ep->reqs, req, link);
@@ -55,8 +54,7 @@ req_free(rpma_uv_conn_req_t *req)
 	free(req);
 }
 
-void
-rpma_uv__conn_req_consume(rpma_uv_conn_req_t *req, struct rpma_uv__cm_id *cm_id,
+void rpma_uv__conn_req_consume(rpma_uv_conn_req_t *req, struct rpma_uv__cm_id *cm_id,
 	struct rpma_conn_private_data *received)
 {
 	rpma_uv__cm_id_adopt(cm_id, req->cm_id.id);
@@ -66,23 +64,20 @@ rpma_uv__conn_req_consume(rpma_uv_conn_req_t *req, struct rpma_uv__cm_id *cm_id,
 	req_free(req);
 }
 
-void
-rpma_uv__conn_req_reject(rpma_uv_conn_req_t *req)
+void rpma_uv__conn_req_reject(rpma_uv_conn_req_t *req)
 {
 	(void)rdma_reject(req->cm_id.id, NULL, 0);
 	req_free(req);
 }
 
 /* the peer may give up before it was answered: the answer will fail, nothing else is to be done */
-static void
-req_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
+static void req_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
 {
 	(void)cm_id;
 	(void)event;
 }
 
-static void
-req_arrived(rpma_uv_future_t *f, int status)
+static void req_arrived(rpma_uv_future_t *f, int status)
 {
 	rpma_uv_conn_req_t *req = f->data;
 
@@ -96,8 +91,7 @@ req_arrived(rpma_uv_future_t *f, int status)
 
 static const struct rpma_uv__kind arrival_kind = { .name = "connection request" };
 
-static rpma_uv_conn_req_t *
-req_new(rpma_uv_ep_t *ep, const struct rpma_uv__cm_event *event)
+static rpma_uv_conn_req_t *req_new(rpma_uv_ep_t *ep, const struct rpma_uv__cm_event *event)
 {
 	rpma_uv_conn_req_t *req = calloc(1, sizeof(*req));
 
@@ -120,8 +114,7 @@ req_new(rpma_uv_ep_t *ep, const struct rpma_uv__cm_event *event)
 	return req;
 }
 
-static void
-ep_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
+static void ep_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
 {
 	rpma_uv_ep_t *ep = rpma_uv__container_of(cm_id, rpma_uv_ep_t, cm_id);
 	rpma_uv_conn_req_t *req;
@@ -140,8 +133,7 @@ ep_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
 	rpma_uv__future_finish(&req->arrival, 0, 0, 0);
 }
 
-int
-rpma_uv_conn_req_private_data(const rpma_uv_conn_req_t *req, struct rpma_conn_private_data *pd)
+int rpma_uv_conn_req_private_data(const rpma_uv_conn_req_t *req, struct rpma_conn_private_data *pd)
 {
 	if (req == NULL || pd == NULL)
 		return UV_EINVAL;
@@ -151,8 +143,8 @@ rpma_uv_conn_req_private_data(const rpma_uv_conn_req_t *req, struct rpma_conn_pr
 
 static const struct rpma_uv__kind reject_kind = { .name = "reject" };
 
-rpma_uv_future_t *
-rpma_uv_reject(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, const struct rpma_conn_private_data *pd)
+rpma_uv_future_t *rpma_uv_reject(
+	rpma_uv_conn_req_t *req, rpma_uv_op_t *op, const struct rpma_conn_private_data *pd)
 {
 	struct rpma_uv__reactor *r = req->reactor;
 	int status = 0;
@@ -174,18 +166,18 @@ rpma_uv_reject(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, const struct rpma_conn
 	return &op->future;
 }
 
-/* ---- the listener -------------------------------------------------------------------------------- */
+/* ---- the listener ---------------------------------------------------------------------------- */
 
-int
-rpma_uv_listen(rpma_uv_reactor_t *reactor, struct rpma_peer *peer, const char *addr, const char *port,
-	int backlog, rpma_uv_conn_req_cb cb, void *data, rpma_uv_ep_t **ep_ptr)
+int rpma_uv_listen(rpma_uv_reactor_t *reactor, struct rpma_peer *peer, const char *addr,
+	const char *port, int backlog, rpma_uv_conn_req_cb cb, void *data, rpma_uv_ep_t **ep_ptr)
 {
 	struct sockaddr_storage numeric;
 	struct rpma_uv__reactor *r;
 	rpma_uv_ep_t *ep;
 	int ret;
 
-	if (reactor == NULL || peer == NULL || addr == NULL || port == NULL || cb == NULL || ep_ptr == NULL)
+	if (reactor == NULL || peer == NULL || addr == NULL || port == NULL || cb == NULL ||
+		ep_ptr == NULL)
 		return UV_EINVAL;
 	r = reactor->impl;
 	if (r->closing)
@@ -221,14 +213,12 @@ err_free:
 	return ret;
 }
 
-uint16_t
-rpma_uv_ep_port(const rpma_uv_ep_t *ep)
+uint16_t rpma_uv_ep_port(const rpma_uv_ep_t *ep)
 {
 	return ep->cm_id.id != NULL ? ntohs(rdma_get_src_port(ep->cm_id.id)) : 0;
 }
 
-static void
-ep_free(struct rpma_uv__closer *closer)
+static void ep_free(struct rpma_uv__closer *closer)
 {
 	rpma_uv_ep_t *ep = rpma_uv__container_of(closer, rpma_uv_ep_t, closer);
 	struct rpma_uv__reactor *r = ep->reactor;
@@ -239,8 +229,7 @@ ep_free(struct rpma_uv__closer *closer)
 	rpma_uv__reactor_child_gone(r);
 }
 
-void
-rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data)
+void rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data)
 {
 	rpma_uv_conn_req_t *req;
 
@@ -267,12 +256,12 @@ rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data)
 	rpma_uv__closer_start(ep->reactor, &ep->closer, cb, data, ep_free);
 }
 
-void
-rpma_uv__eps_close(struct rpma_uv__reactor *r)
+void rpma_uv__eps_close(struct rpma_uv__reactor *r)
 {
 	rpma_uv_ep_t *ep;
 
-	TAILQ_FOREACH(ep, &r->eps, link) {
+	TAILQ_FOREACH(ep, &r->eps, link)
+	{
 		if (!ep->is_closing)
 			rpma_uv_ep_close(ep, NULL, NULL);
 	}

@@ -10,7 +10,8 @@
  *                                              +----- then(), parent ----+
  *                                                     (late: next turn)
  *
- *   PENDING  counted in reactor->holds; u_link is on its parent's list of running inputs, if that is
+ *   PENDING  counted in reactor->holds; u_link is on its parent's list of running inputs, if that
+ *   is
  *            an `all`.
  *   READY    u_link is on reactor->ready; still counted, since a callback is due. Its outcome is
  *            known to us but not to the program: f->status is RPMA_UV_PENDING.
@@ -33,11 +34,11 @@ enum { PENDING, READY, DONE };
 /* u_flags */
 enum {
 	FROM_SLAB = 1 << 0,
-	RELEASED = 1 << 1,   /* nobody will look: free when done */
-	CB_DUE = 1 << 2,     /* u_cb has not run yet */
+	RELEASED = 1 << 1, /* nobody will look: free when done */
+	CB_DUE = 1 << 2, /* u_cb has not run yet */
 	PARENT_DUE = 1 << 3, /* u_parent has not learned yet */
-	KEPT = 1 << 4,       /* of the slab, on the list of consumed inputs of an `all` */
-	COUNTED = 1 << 5,    /* an `all` knows the outcome, and waits for the callback only */
+	KEPT = 1 << 4, /* of the slab, on the list of consumed inputs of an `all` */
+	COUNTED = 1 << 5, /* an `all` knows the outcome, and waits for the callback only */
 };
 
 /* futures one slab block has room for */
@@ -56,16 +57,14 @@ struct rpma_uv__slab_block {
 
 static const struct rpma_uv__kind all_kind, chain_kind, promise_kind, wait_kind;
 
-static const struct rpma_uv__kind *
-kind_of(const rpma_uv_future_t *f)
+static const struct rpma_uv__kind *kind_of(const rpma_uv_future_t *f)
 {
 	return f->u_kind;
 }
 
-/* ---- the slab: grows to its high-water mark and then never again -------------------------- */
+/* ---- the slab: grows to its high-water mark and then never again ----------------------------- */
 
-static int
-slab_grow(struct rpma_uv__reactor *r)
+static int slab_grow(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__slab_block *block = malloc(sizeof(*block));
 
@@ -81,8 +80,7 @@ slab_grow(struct rpma_uv__reactor *r)
 	return 0;
 }
 
-static void *
-slab_get(struct rpma_uv__reactor *r)
+static void *slab_get(struct rpma_uv__reactor *r)
 {
 	union slab_object *object;
 
@@ -93,8 +91,7 @@ slab_get(struct rpma_uv__reactor *r)
 	return object;
 }
 
-static void
-slab_put(struct rpma_uv__reactor *r, void *storage)
+static void slab_put(struct rpma_uv__reactor *r, void *storage)
 {
 	union slab_object *object = storage;
 
@@ -102,8 +99,7 @@ slab_put(struct rpma_uv__reactor *r, void *storage)
 	r->slab_free = object;
 }
 
-void
-rpma_uv__slab_free(struct rpma_uv__reactor *r)
+void rpma_uv__slab_free(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__slab_block *block;
 
@@ -114,11 +110,10 @@ rpma_uv__slab_free(struct rpma_uv__reactor *r)
 	r->slab_free = NULL;
 }
 
-/* ---- beginning and finishing ---------------------------------------------------------------- */
+/* ---- beginning and finishing ----------------------------------------------------------------- */
 
-static void
-future_init(struct rpma_uv__reactor *r, rpma_uv_future_t *f, const struct rpma_uv__kind *kind,
-	uint8_t flags)
+static void future_init(struct rpma_uv__reactor *r, rpma_uv_future_t *f,
+	const struct rpma_uv__kind *kind, uint8_t flags)
 {
 	memset(f, 0, sizeof(*f));
 	f->reactor = r->pub;
@@ -130,15 +125,14 @@ future_init(struct rpma_uv__reactor *r, rpma_uv_future_t *f, const struct rpma_u
 	rpma_uv__reactor_hold(r);
 }
 
-void
-rpma_uv__future_begin(struct rpma_uv__reactor *r, rpma_uv_future_t *f,
-	const struct rpma_uv__kind *kind)
+void rpma_uv__future_begin(
+	struct rpma_uv__reactor *r, rpma_uv_future_t *f, const struct rpma_uv__kind *kind)
 {
 	future_init(r, f, kind, 0);
 }
 
-rpma_uv_op_t *
-rpma_uv__op_begin(struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma_uv__kind *kind)
+rpma_uv_op_t *rpma_uv__op_begin(
+	struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma_uv__kind *kind)
 {
 	uint8_t flags = 0;
 
@@ -152,8 +146,7 @@ rpma_uv__op_begin(struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpm
 	return op;
 }
 
-static void
-make_ready(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
+static void make_ready(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 {
 	f->u_state = READY;
 	TAILQ_INSERT_TAIL(&r->ready, f, u_link);
@@ -161,16 +154,14 @@ make_ready(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 }
 
 /* a DONE future has a callback or a parent to serve after all */
-static void
-make_ready_again(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
+static void make_ready_again(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 {
 	assert(f->u_state == DONE);
 	rpma_uv__reactor_hold(r);
 	make_ready(r, f);
 }
 
-void
-rpma_uv__future_finish(rpma_uv_future_t *f, int status, int64_t result, uint32_t detail)
+void rpma_uv__future_finish(rpma_uv_future_t *f, int status, int64_t result, uint32_t detail)
 {
 	assert(f->u_state == PENDING);
 	assert(status <= 0);
@@ -185,9 +176,8 @@ rpma_uv__future_finish(rpma_uv_future_t *f, int status, int64_t result, uint32_t
 	make_ready(f->reactor->impl, f);
 }
 
-rpma_uv_future_t *
-rpma_uv__op_fail(struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma_uv__kind *kind,
-	int status)
+rpma_uv_future_t *rpma_uv__op_fail(
+	struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma_uv__kind *kind, int status)
 {
 	op = rpma_uv__op_begin(r, op, kind);
 	if (op == NULL)
@@ -201,8 +191,7 @@ rpma_uv__op_fail(struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma
  * The inputs that an `all` keeps readable. The list is used by its first pointer alone, so that one
  * can leave it without knowing whose it is: the `all` may be gone by then.
  */
-static void
-keep(struct rpma_uv__futures *consumed, rpma_uv_future_t *f)
+static void keep(struct rpma_uv__futures *consumed, rpma_uv_future_t *f)
 {
 	f->u_link.tqe_next = consumed->tqh_first;
 	f->u_link.tqe_prev = &consumed->tqh_first;
@@ -212,8 +201,7 @@ keep(struct rpma_uv__futures *consumed, rpma_uv_future_t *f)
 	f->u_flags |= KEPT;
 }
 
-static void
-unkeep(rpma_uv_future_t *f)
+static void unkeep(rpma_uv_future_t *f)
 {
 	*f->u_link.tqe_prev = f->u_link.tqe_next;
 	if (f->u_link.tqe_next != NULL)
@@ -222,8 +210,7 @@ unkeep(rpma_uv_future_t *f)
 }
 
 /* take them over from an `all` that is done: its storage may be reused from now on */
-static void
-take_consumed(struct rpma_uv__futures *to, rpma_uv_future_t *all)
+static void take_consumed(struct rpma_uv__futures *to, rpma_uv_future_t *all)
 {
 	/* as parents go: served, and to be looked at no more */
 	static rpma_uv_future_t served = { .u_state = DONE };
@@ -237,8 +224,7 @@ take_consumed(struct rpma_uv__futures *to, rpma_uv_future_t *all)
 	}
 }
 
-static void
-free_consumed(struct rpma_uv__reactor *r, struct rpma_uv__futures *consumed)
+static void free_consumed(struct rpma_uv__reactor *r, struct rpma_uv__futures *consumed)
 {
 	rpma_uv_future_t *f;
 
@@ -252,8 +238,7 @@ free_consumed(struct rpma_uv__reactor *r, struct rpma_uv__futures *consumed)
  * Serve one ready future: the callback first, then the parent. Embedded storage may be gone once
  * the callback has returned, so all that is needed later is taken out before.
  */
-static void
-dispatch(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
+static void dispatch(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 {
 	rpma_uv_future_t *parent = f->u_flags & PARENT_DUE ? f->u_parent : NULL;
 	bool call = f->u_flags & CB_DUE;
@@ -283,8 +268,7 @@ dispatch(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 		slab_put(r, f);
 }
 
-unsigned
-rpma_uv__futures_run(struct rpma_uv__reactor *r)
+unsigned rpma_uv__futures_run(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__futures batch = TAILQ_HEAD_INITIALIZER(batch);
 	rpma_uv_future_t *f;
@@ -306,8 +290,7 @@ rpma_uv__futures_run(struct rpma_uv__reactor *r)
  * A callback for an input that its `all` has counted already: if that one is still pending it waits
  * for the callback too; else its own callback comes first, and the input lives until its own.
  */
-static void
-all_await_callback(rpma_uv_future_t *f)
+static void all_await_callback(rpma_uv_future_t *f)
 {
 	if (f->u_parent->u_state != PENDING)
 		return;
@@ -315,8 +298,7 @@ all_await_callback(rpma_uv_future_t *f)
 	f->u_flags |= PARENT_DUE | COUNTED;
 }
 
-rpma_uv_future_t *
-rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data)
+rpma_uv_future_t *rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data)
 {
 	if (f == NULL || cb == NULL || f->u_cb != NULL)
 		return NULL;
@@ -333,8 +315,7 @@ rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data)
 }
 
 /* make parent the parent of f, which has none; a future that is done already reports next turn */
-static void
-adopt(rpma_uv_future_t *parent, rpma_uv_future_t *f)
+static void adopt(rpma_uv_future_t *parent, rpma_uv_future_t *f)
 {
 	assert(f->u_parent == NULL || f->u_parent == parent);
 	f->u_parent = parent;
@@ -343,7 +324,7 @@ adopt(rpma_uv_future_t *parent, rpma_uv_future_t *f)
 		make_ready_again(f->reactor->impl, f);
 }
 
-/* ---- chain: f, then what next returns --------------------------------------------------------- */
+/* ---- chain: f, then what next returns -------------------------------------------------------- */
 
 struct RPMA_UV__ROOM chain {
 	rpma_uv_next_fn next; /* NULL once it has been called */
@@ -351,8 +332,7 @@ struct RPMA_UV__ROOM chain {
 	rpma_uv_future_t *step; /* what is waited for */
 };
 
-static bool
-chain_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
+static bool chain_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 {
 	struct rpma_uv__reactor *r = parent->reactor->impl;
 	struct chain *chain = rpma_uv__room(struct chain, rpma_uv__op_of(parent));
@@ -374,8 +354,7 @@ chain_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 	return false;
 }
 
-static int
-chain_cancel(rpma_uv_future_t *f)
+static int chain_cancel(rpma_uv_future_t *f)
 {
 	return rpma_uv_cancel(rpma_uv__room(struct chain, rpma_uv__op_of(f))->step);
 }
@@ -386,8 +365,7 @@ static const struct rpma_uv__kind chain_kind = {
 	.child_done = chain_child_done,
 };
 
-rpma_uv_future_t *
-rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void *data)
+rpma_uv_future_t *rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void *data)
 {
 	rpma_uv_op_t *op;
 	struct chain *chain;
@@ -410,10 +388,9 @@ rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void *data)
 	return &op->future;
 }
 
-/* ---- all: many inputs, one end ----------------------------------------------------------------- */
+/* ---- all: many inputs, one end --------------------------------------------------------------- */
 
-static void
-all_note_failure(rpma_uv_all_t *all, int status, uint32_t detail)
+static void all_note_failure(rpma_uv_all_t *all, int status, uint32_t detail)
 {
 	if (all->failed++ > 0)
 		return;
@@ -421,17 +398,15 @@ all_note_failure(rpma_uv_all_t *all, int status, uint32_t detail)
 	all->future.detail = detail;
 }
 
-static void
-all_count(rpma_uv_all_t *all)
+static void all_count(rpma_uv_all_t *all)
 {
 	assert(all->u_left > 0);
 	if (--all->u_left == 0)
-		rpma_uv__future_finish(&all->future, all->future.u_status,
-			all->total - all->failed, all->future.detail);
+		rpma_uv__future_finish(&all->future, all->future.u_status, all->total - all->failed,
+			all->future.detail);
 }
 
-static bool
-all_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
+static bool all_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 {
 	rpma_uv_all_t *all = (rpma_uv_all_t *)parent;
 	bool is_kept = child->u_flags & FROM_SLAB;
@@ -445,8 +420,7 @@ all_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 	return is_kept;
 }
 
-static int
-all_cancel(rpma_uv_future_t *f)
+static int all_cancel(rpma_uv_future_t *f)
 {
 	rpma_uv_all_t *all = (rpma_uv_all_t *)f;
 	unsigned count = all->u_left;
@@ -473,8 +447,7 @@ static const struct rpma_uv__kind all_kind = {
 };
 
 /* take every input or, when one is taken already or stands there twice, none */
-static int
-all_claim(rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n)
+static int all_claim(rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (f[i] == NULL)
@@ -491,8 +464,7 @@ all_claim(rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n)
 	return 0;
 }
 
-static void
-all_adopt(rpma_uv_all_t *all, rpma_uv_future_t *f)
+static void all_adopt(rpma_uv_all_t *all, rpma_uv_future_t *f)
 {
 	if (f == NULL) {
 		all_note_failure(all, UV_ENOMEM, 0);
@@ -506,8 +478,8 @@ all_adopt(rpma_uv_all_t *all, rpma_uv_future_t *f)
 	}
 }
 
-rpma_uv_future_t *
-rpma_uv_all(rpma_uv_reactor_t *reactor, rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n)
+rpma_uv_future_t *rpma_uv_all(
+	rpma_uv_reactor_t *reactor, rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n)
 {
 	struct rpma_uv__reactor *r = reactor->impl;
 	uint8_t flags = 0;
@@ -533,11 +505,10 @@ rpma_uv_all(rpma_uv_reactor_t *reactor, rpma_uv_all_t *all, rpma_uv_future_t *co
 	return &all->future;
 }
 
-/* ---- promise: completed by the program --------------------------------------------------------- */
+/* ---- promise: completed by the program ------------------------------------------------------- */
 
 /* on reactor->promises until resolved */
-static int
-promise_cancel(rpma_uv_future_t *f)
+static int promise_cancel(rpma_uv_future_t *f)
 {
 	return rpma_uv_resolve(f, UV_ECANCELED, 0);
 }
@@ -551,8 +522,7 @@ struct RPMA_UV__ROOM rpma_uv__promise {
 	TAILQ_ENTRY(rpma_uv__promise) link;
 };
 
-rpma_uv_future_t *
-rpma_uv_promise(rpma_uv_reactor_t *reactor, rpma_uv_op_t *op)
+rpma_uv_future_t *rpma_uv_promise(rpma_uv_reactor_t *reactor, rpma_uv_op_t *op)
 {
 	struct rpma_uv__reactor *r = reactor->impl;
 
@@ -565,8 +535,7 @@ rpma_uv_promise(rpma_uv_reactor_t *reactor, rpma_uv_op_t *op)
 	return &op->future;
 }
 
-int
-rpma_uv_resolve(rpma_uv_future_t *f, int status, int64_t result)
+int rpma_uv_resolve(rpma_uv_future_t *f, int status, int64_t result)
 {
 	struct rpma_uv__reactor *r;
 
@@ -580,8 +549,7 @@ rpma_uv_resolve(rpma_uv_future_t *f, int status, int64_t result)
 	return 0;
 }
 
-void
-rpma_uv__promises_cancel(struct rpma_uv__reactor *r)
+void rpma_uv__promises_cancel(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__promise *promise;
 
@@ -589,10 +557,9 @@ rpma_uv__promises_cancel(struct rpma_uv__reactor *r)
 		(void)rpma_uv_resolve(&rpma_uv__op_of_room(promise)->future, UV_ECANCELED, 0);
 }
 
-/* ---- cancel, release, wait ---------------------------------------------------------------------- */
+/* ---- cancel, release, wait ------------------------------------------------------------------- */
 
-int
-rpma_uv_cancel(rpma_uv_future_t *f)
+int rpma_uv_cancel(rpma_uv_future_t *f)
 {
 	if (f == NULL)
 		return UV_EINVAL;
@@ -603,8 +570,7 @@ rpma_uv_cancel(rpma_uv_future_t *f)
 	return kind_of(f)->cancel(f);
 }
 
-void
-rpma_uv_release(rpma_uv_future_t *f)
+void rpma_uv_release(rpma_uv_future_t *f)
 {
 	struct rpma_uv__futures inputs = { NULL, NULL };
 
@@ -634,8 +600,7 @@ struct waiter {
 	int64_t result;
 };
 
-static bool
-wait_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
+static bool wait_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 {
 	struct waiter *w = rpma_uv__container_of(parent, struct waiter, future);
 
@@ -648,8 +613,7 @@ wait_child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 	return false;
 }
 
-static void
-wait_expired(struct rpma_uv__deadline *d)
+static void wait_expired(struct rpma_uv__deadline *d)
 {
 	struct waiter *w = rpma_uv__container_of(d, struct waiter, deadline);
 
@@ -662,8 +626,7 @@ static const struct rpma_uv__kind wait_kind = {
 	.child_done = wait_child_done,
 };
 
-int
-rpma_uv_wait(rpma_uv_future_t *f, uint64_t timeout_ms, int64_t *result_ptr)
+int rpma_uv_wait(rpma_uv_future_t *f, uint64_t timeout_ms, int64_t *result_ptr)
 {
 	struct waiter w = { .future.u_kind = &wait_kind };
 	struct rpma_uv__reactor *r;
@@ -690,10 +653,9 @@ rpma_uv_wait(rpma_uv_future_t *f, uint64_t timeout_ms, int64_t *result_ptr)
 	return w.status;
 }
 
-/* ---- for people --------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
-const char *
-rpma_uv_strerror(const rpma_uv_future_t *f)
+const char *rpma_uv_strerror(const rpma_uv_future_t *f)
 {
 	struct rpma_uv__reactor *r;
 	size_t used;

@@ -40,31 +40,31 @@ struct rpma_uv__kind {
  * Begin an operation: op, or room from the slab for NULL (then NULL when the slab could not grow).
  * Its future is pending and keeps the loop alive until it is done.
  */
-rpma_uv_op_t *rpma_uv__op_begin(struct rpma_uv__reactor *r, rpma_uv_op_t *op,
-	const struct rpma_uv__kind *kind);
+rpma_uv_op_t *rpma_uv__op_begin(
+	struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma_uv__kind *kind);
 
 /* the same for a future that is embedded elsewhere */
-void rpma_uv__future_begin(struct rpma_uv__reactor *r, rpma_uv_future_t *f,
-	const struct rpma_uv__kind *kind);
+void rpma_uv__future_begin(
+	struct rpma_uv__reactor *r, rpma_uv_future_t *f, const struct rpma_uv__kind *kind);
 
 /* the op's private room as a pointer to T */
-#define rpma_uv__room(T, op) \
-	({ \
-		_Static_assert(sizeof(T) <= sizeof(((rpma_uv_op_t *)0)->u_room), "room too small"); \
-		(T *)(op)->u_room; \
+#define rpma_uv__room(T, op)                                                                 \
+	({                                                                                   \
+		_Static_assert(                                                              \
+			sizeof(T) <= sizeof(((rpma_uv_op_t *)0)->u_room), "room too small"); \
+		(T *)(op)->u_room;                                                           \
 	})
 
 /* the operation whose future or room this is */
-#define rpma_uv__op_of(f) ((rpma_uv_op_t *)(f))
-#define rpma_uv__op_of_room(room) \
-	((rpma_uv_op_t *)((char *)(room)-offsetof(rpma_uv_op_t, u_room)))
+#define rpma_uv__op_of(f)         ((rpma_uv_op_t *)(f))
+#define rpma_uv__op_of_room(room) ((rpma_uv_op_t *)((char *)(room)-offsetof(rpma_uv_op_t, u_room)))
 
 /* finish a pending future: status 0 or UV_E*; its callback runs in the next ready phase */
 void rpma_uv__future_finish(rpma_uv_future_t *f, int status, int64_t result, uint32_t detail);
 
 /* shorthand: begin and finish at once, for arguments that are refused */
-rpma_uv_future_t *rpma_uv__op_fail(struct rpma_uv__reactor *r, rpma_uv_op_t *op,
-	const struct rpma_uv__kind *kind, int status);
+rpma_uv_future_t *rpma_uv__op_fail(
+	struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma_uv__kind *kind, int status);
 
 /* run the futures that were ready at entry; returns how many */
 unsigned rpma_uv__futures_run(struct rpma_uv__reactor *r);

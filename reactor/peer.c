@@ -35,8 +35,7 @@ struct RPMA_UV__ROOM lookup_room {
 	struct rpma_uv__lookup *lookup;
 };
 
-static void
-lookup_end(struct rpma_uv__lookup *lookup, int status, uint32_t detail)
+static void lookup_end(struct rpma_uv__lookup *lookup, int status, uint32_t detail)
 {
 	struct rpma_uv__reactor *r = lookup->reactor;
 	rpma_uv_op_t *op = lookup->op;
@@ -51,8 +50,7 @@ lookup_end(struct rpma_uv__lookup *lookup, int status, uint32_t detail)
 }
 
 /* the context stays valid after its id is gone: librdmacm keeps its devices open */
-static void
-found(struct rpma_uv__lookup *lookup)
+static void found(struct rpma_uv__lookup *lookup)
 {
 	struct ibv_context *context = lookup->cm_id.id->verbs;
 	int ret;
@@ -65,10 +63,10 @@ found(struct rpma_uv__lookup *lookup)
 	lookup_end(lookup, rpma_uv__status_core(ret), 0);
 }
 
-static void
-lookup_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
+static void lookup_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event)
 {
-	struct rpma_uv__lookup *lookup = rpma_uv__container_of(cm_id, struct rpma_uv__lookup, cm_id);
+	struct rpma_uv__lookup *lookup =
+		rpma_uv__container_of(cm_id, struct rpma_uv__lookup, cm_id);
 
 	if (event->type == RDMA_CM_EVENT_ADDR_RESOLVED)
 		found(lookup);
@@ -77,8 +75,7 @@ lookup_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event
 			(uint32_t)event->status);
 }
 
-static void
-address_known(void *arg, int status, const struct sockaddr *addr)
+static void address_known(void *arg, int status, const struct sockaddr *addr)
 {
 	struct rpma_uv__lookup *lookup = arg;
 	struct sockaddr *to = (struct sockaddr *)addr;
@@ -101,21 +98,18 @@ address_known(void *arg, int status, const struct sockaddr *addr)
 	}
 }
 
-static void
-lookup_expired(struct rpma_uv__deadline *d)
+static void lookup_expired(struct rpma_uv__deadline *d)
 {
 	lookup_end(rpma_uv__container_of(d, struct rpma_uv__lookup, deadline), UV_ETIMEDOUT, 0);
 }
 
-static int
-lookup_cancel(rpma_uv_future_t *f)
+static int lookup_cancel(rpma_uv_future_t *f)
 {
 	lookup_end(rpma_uv__room(struct lookup_room, rpma_uv__op_of(f))->lookup, UV_ECANCELED, 0);
 	return 0;
 }
 
-void
-rpma_uv__lookups_cancel(struct rpma_uv__reactor *r)
+void rpma_uv__lookups_cancel(struct rpma_uv__reactor *r)
 {
 	while (!TAILQ_EMPTY(&r->lookups))
 		lookup_end(TAILQ_FIRST(&r->lookups), UV_ECANCELED, 0);
@@ -123,9 +117,8 @@ rpma_uv__lookups_cancel(struct rpma_uv__reactor *r)
 
 static const struct rpma_uv__kind peer_kind = { .name = "find device", .cancel = lookup_cancel };
 
-static struct rpma_uv__lookup *
-lookup_new(struct rpma_uv__reactor *r, rpma_uv_op_t *op, enum rpma_util_ibv_context_type type,
-	struct rpma_peer **peer_ptr)
+static struct rpma_uv__lookup *lookup_new(struct rpma_uv__reactor *r, rpma_uv_op_t *op,
+	enum rpma_util_ibv_context_type type, struct rpma_peer **peer_ptr)
 {
 	struct rpma_uv__lookup *lookup = calloc(1, sizeof(*lookup));
 
@@ -142,8 +135,7 @@ lookup_new(struct rpma_uv__reactor *r, rpma_uv_op_t *op, enum rpma_util_ibv_cont
 	return lookup;
 }
 
-rpma_uv_future_t *
-rpma_uv_peer_new(rpma_uv_reactor_t *reactor, rpma_uv_op_t *op, const char *addr,
+rpma_uv_future_t *rpma_uv_peer_new(rpma_uv_reactor_t *reactor, rpma_uv_op_t *op, const char *addr,
 	enum rpma_util_ibv_context_type type, struct rpma_peer **peer_ptr)
 {
 	struct rpma_uv__reactor *r = reactor->impl;

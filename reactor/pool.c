@@ -442,7 +442,7 @@ int rpma_uv_pool_is_fixed(const rpma_uv_pool_t *pool)
 	return pool->is_fixed;
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------ */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 /* a buffer that is out is its own successor: so giving it back twice is noticed */
 static rpma_uv_buf_t *take(rpma_uv_pool_t *pool)
@@ -535,7 +535,7 @@ rpma_uv_future_t *rpma_uv_buf_wait(rpma_uv_pool_t *pool, rpma_uv_op_t *op, rpma_
 	return &op->future;
 }
 
-/* ---- closing ---------------------------------------------------------------------------------- */
+/* ---- closing --------------------------------------------------------------------------------- */
 
 void rpma_uv_pool_close(rpma_uv_pool_t *pool, rpma_uv_close_cb cb, void *data)
 {
@@ -562,7 +562,8 @@ void rpma_uv__pool_close_all(struct rpma_uv__reactor *r)
 {
 	rpma_uv_pool_t *pool;
 
-	TAILQ_FOREACH(pool, &r->pools, link) {
+	TAILQ_FOREACH(pool, &r->pools, link)
+	{
 		if (pool->new_op != NULL)
 			pool->new_cancelled = true;
 		else if (pool->state == READY)
@@ -570,7 +571,7 @@ void rpma_uv__pool_close_all(struct rpma_uv__reactor *r)
 	}
 }
 
-/* ---- for the rest of the library -------------------------------------------------------------- */
+/* ---- for the rest of the library ------------------------------------------------------------- */
 
 struct rpma_uv__reactor *rpma_uv__pool_reactor(const rpma_uv_pool_t *pool)
 {
@@ -592,7 +593,8 @@ int rpma_uv__pool_find(const struct rpma_uv__reactor *r, const void *base, size_
 	const rpma_uv_pool_t *pool;
 	size_t at, slice;
 
-	TAILQ_FOREACH(pool, &r->pools, link) {
+	TAILQ_FOREACH(pool, &r->pools, link)
+	{
 		at = (size_t)((uintptr_t)base - (uintptr_t)pool->base);
 		if (at >= pool->size || len > pool->size - at)
 			continue;

@@ -23,17 +23,17 @@
 #include "reactor.h"
 #include "status.h"
 
-/* operations of this size on have a completion of their own: their buffers are worth getting back */
+/*
+ * operations of this size on have a completion of their own: their buffers are worth getting back
+ */
 #define SIGNAL_BYTES 16384
 
-static void
-wr_finish(struct rpma_uv__wr *wr, int status, int64_t result, uint32_t detail)
+static void wr_finish(struct rpma_uv__wr *wr, int status, int64_t result, uint32_t detail)
 {
 	rpma_uv__future_finish(&rpma_uv__op_of_room(wr)->future, status, result, detail);
 }
 
-void
-rpma_uv__queue_init(struct rpma_uv__queue *q, unsigned send_size, unsigned recv_size)
+void rpma_uv__queue_init(struct rpma_uv__queue *q, unsigned send_size, unsigned recv_size)
 {
 	memset(q, 0, sizeof(*q));
 	TAILQ_INIT(&q->send_waiting);
@@ -45,16 +45,14 @@ rpma_uv__queue_init(struct rpma_uv__queue *q, unsigned send_size, unsigned recv_
 }
 
 /* the list on which a work request waits */
-static struct rpma_uv__wrs *
-waiting_list(struct rpma_uv__wr *wr)
+static struct rpma_uv__wrs *waiting_list(struct rpma_uv__wr *wr)
 {
 	struct rpma_uv__queue *q = &wr->conn->queue;
 
 	return wr->is_recv ? &q->recv_waiting : &q->send_waiting;
 }
 
-void
-rpma_uv__queue_mark_dirty(rpma_uv_conn_t *c)
+void rpma_uv__queue_mark_dirty(rpma_uv_conn_t *c)
 {
 	struct rpma_uv__reactor *r = c->reactor;
 
@@ -65,8 +63,7 @@ rpma_uv__queue_mark_dirty(rpma_uv_conn_t *c)
 	rpma_uv__reactor_kick(r);
 }
 
-void
-rpma_uv__queue_add(rpma_uv_conn_t *c, struct rpma_uv__wr *wr)
+void rpma_uv__queue_add(rpma_uv_conn_t *c, struct rpma_uv__wr *wr)
 {
 	struct rpma_uv__queue *q = &c->queue;
 
@@ -81,16 +78,14 @@ rpma_uv__queue_add(rpma_uv_conn_t *c, struct rpma_uv__wr *wr)
 	rpma_uv__queue_mark_dirty(c);
 }
 
-static void
-dequeue(struct rpma_uv__wr *wr)
+static void dequeue(struct rpma_uv__wr *wr)
 {
 	assert(!wr->is_posted);
 	TAILQ_REMOVE(waiting_list(wr), wr, link);
 	wr->conn->queue.waiting--;
 }
 
-int
-rpma_uv__queue_cancel(struct rpma_uv__wr *wr)
+int rpma_uv__queue_cancel(struct rpma_uv__wr *wr)
 {
 	if (wr->is_posted)
 		return UV_EBUSY;
@@ -99,11 +94,11 @@ rpma_uv__queue_cancel(struct rpma_uv__wr *wr)
 	return 0;
 }
 
-/* ---- posting ----------------------------------------------------------------------------------- */
+/* ---- posting --------------------------------------------------------------------------------- */
 
 /* work requests up to `bad` (NULL: all n) are the device's now; the one at `bad` was refused */
-static void
-take_posted(rpma_uv_conn_t *c, struct rpma_uv__wrs *waiting, struct rpma_uv__wrs *out, unsigned n, int ret)
+static void take_posted(rpma_uv_conn_t *c, struct rpma_uv__wrs *waiting, struct rpma_uv__wrs *out,
+	unsigned n, int ret)
 {
 	struct rpma_uv__reactor *r = c->reactor;
 	struct rpma_uv__wr *wr;
@@ -124,8 +119,7 @@ take_posted(rpma_uv_conn_t *c, struct rpma_uv__wrs *waiting, struct rpma_uv__wrs
 	}
 }
 
-void
-rpma_uv__queue_post_recvs(rpma_uv_conn_t *c)
+void rpma_uv__queue_post_recvs(rpma_uv_conn_t *c)
 {
 	struct rpma_uv__queue *q = &c->queue;
 	struct ibv_recv_wr *list = c->reactor->scratch->recv, *bad = NULL;
@@ -133,7 +127,8 @@ rpma_uv__queue_post_recvs(rpma_uv_conn_t *c)
 	struct rpma_uv__wr *wr;
 	int ret;
 
-	TAILQ_FOREACH(wr, &q->recv_waiting, link) {
+	TAILQ_FOREACH(wr, &q->recv_waiting, link)
+	{
 		if (n == room || n == RPMA_UV__WR_BATCH)
 			break;
 		list[n] = (struct ibv_recv_wr){
@@ -155,8 +150,7 @@ rpma_uv__queue_post_recvs(rpma_uv_conn_t *c)
 	assert(q->recv_posted <= q->recv_size);
 }
 
-static void
-send_wr_fill(struct ibv_send_wr *to, struct rpma_uv__wr *wr)
+static void send_wr_fill(struct ibv_send_wr *to, struct rpma_uv__wr *wr)
 {
 	*to = (struct ibv_send_wr){
 		.wr_id = (uintptr_t)wr,
@@ -174,8 +168,7 @@ send_wr_fill(struct ibv_send_wr *to, struct rpma_uv__wr *wr)
 }
 
 /* fill the scratch list as far as the credits reach; how many, and of them the reads */
-static unsigned
-build_sends(rpma_uv_conn_t *c, unsigned *reads_ptr)
+static unsigned build_sends(rpma_uv_conn_t *c, unsigned *reads_ptr)
 {
 	struct rpma_uv__queue *q = &c->queue;
 	struct ibv_send_wr *list = c->reactor->scratch->send;
@@ -183,7 +176,8 @@ build_sends(rpma_uv_conn_t *c, unsigned *reads_ptr)
 	unsigned n = 0, reads = 0, unsignalled = 0;
 	struct rpma_uv__wr *wr;
 
-	TAILQ_FOREACH(wr, &q->send_waiting, link) {
+	TAILQ_FOREACH(wr, &q->send_waiting, link)
+	{
 		bool is_read = wr->opcode == IBV_WR_RDMA_READ;
 
 		if (n == room || n == RPMA_UV__WR_BATCH)
@@ -207,8 +201,7 @@ build_sends(rpma_uv_conn_t *c, unsigned *reads_ptr)
 	return n;
 }
 
-static void
-post_sends(rpma_uv_conn_t *c)
+static void post_sends(rpma_uv_conn_t *c)
 {
 	struct rpma_uv__queue *q = &c->queue;
 	struct ibv_send_wr *list = c->reactor->scratch->send, *bad = NULL;
@@ -231,16 +224,15 @@ post_sends(rpma_uv_conn_t *c)
 	assert(q->send_posted <= q->send_size);
 	assert(q->reads_posted <= q->read_depth);
 	/*
-	 * The list was cut short: its new end may be unsignalled, and a completion to come may be far
-	 * off or never be. A queue pair that refuses what there is room for is broken anyway.
+	 * The list was cut short: its new end may be unsignalled, and a completion to come may be
+	 * far off or never be. A queue pair that refuses what there is room for is broken anyway.
 	 */
 	if (ret != 0 && n > 0 && !(list[n - 1].send_flags & IBV_SEND_SIGNALED))
 		rpma_uv__conn_end(c, uv_translate_sys_error(ret), 0);
 }
 
 /* is there something that could be posted right now? */
-static bool
-can_post(const rpma_uv_conn_t *c)
+static bool can_post(const rpma_uv_conn_t *c)
 {
 	const struct rpma_uv__queue *q = &c->queue;
 	const struct rpma_uv__wr *wr = TAILQ_FIRST(&q->send_waiting);
@@ -254,8 +246,7 @@ can_post(const rpma_uv_conn_t *c)
 	return wr->opcode != IBV_WR_RDMA_READ || q->reads_posted < q->read_depth;
 }
 
-static void
-queue_flush(rpma_uv_conn_t *c)
+static void queue_flush(rpma_uv_conn_t *c)
 {
 	if (c->state == RPMA_UV__CONN_DRAINING) {
 		rpma_uv__conn_drain_step(c);
@@ -271,8 +262,7 @@ queue_flush(rpma_uv_conn_t *c)
 		rpma_uv__queue_mark_dirty(c);
 }
 
-void
-rpma_uv__queues_flush(struct rpma_uv__reactor *r)
+void rpma_uv__queues_flush(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__conns batch = TAILQ_HEAD_INITIALIZER(batch);
 	rpma_uv_conn_t *c;
@@ -285,17 +275,15 @@ rpma_uv__queues_flush(struct rpma_uv__reactor *r)
 	}
 }
 
-/* ---- completion ----------------------------------------------------------------------------------- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 /* what a flushed work request ended of */
-static int
-flush_status(const rpma_uv_conn_t *c)
+static int flush_status(const rpma_uv_conn_t *c)
 {
 	return c->error != 0 ? c->error : UV_ECANCELED;
 }
 
-static void
-complete_recv(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
+static void complete_recv(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
 {
 	struct rpma_uv__queue *q = &wr->conn->queue;
 
@@ -313,8 +301,7 @@ complete_recv(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
 }
 
 /* those before it were unsignalled: a failure of theirs would have had a completion of its own */
-static void
-complete_send(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
+static void complete_send(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
 {
 	struct rpma_uv__queue *q = &wr->conn->queue;
 	struct rpma_uv__wr *oldest;
@@ -333,8 +320,7 @@ complete_send(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
 	} while (oldest != wr);
 }
 
-void
-rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc)
+void rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc)
 {
 	struct rpma_uv__wr *wr = (struct rpma_uv__wr *)(uintptr_t)wc->wr_id;
 	rpma_uv_conn_t *c = wr->conn;
@@ -358,8 +344,7 @@ rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc)
 		rpma_uv__queue_mark_dirty(c);
 }
 
-void
-rpma_uv__queue_cancel_waiting(rpma_uv_conn_t *c, int status)
+void rpma_uv__queue_cancel_waiting(rpma_uv_conn_t *c, int status)
 {
 	struct rpma_uv__wrs *lists[] = { &c->queue.send_waiting, &c->queue.recv_waiting };
 	struct rpma_uv__wr *wr;
@@ -373,8 +358,7 @@ rpma_uv__queue_cancel_waiting(rpma_uv_conn_t *c, int status)
 	assert(c->queue.waiting == 0);
 }
 
-void
-rpma_uv__queue_abandon_posted(rpma_uv_conn_t *c, int status)
+void rpma_uv__queue_abandon_posted(rpma_uv_conn_t *c, int status)
 {
 	struct rpma_uv__queue *q = &c->queue;
 	struct rpma_uv__wrs *lists[] = { &q->send_out, &q->recv_out };

@@ -36,7 +36,7 @@ struct RPMA_UV__ROOM rpma_uv__wr {
 	uint32_t rkey;
 	uint32_t imm; /* network order */
 	uint32_t byte_len; /* received */
-	uint8_t opcode;    /* enum ibv_wr_opcode; of no meaning for a receive */
+	uint8_t opcode; /* enum ibv_wr_opcode; of no meaning for a receive */
 	bool is_recv;
 	bool has_imm;
 	bool is_posted;
@@ -96,8 +96,7 @@ void rpma_uv__queue_abandon_posted(rpma_uv_conn_t *c, int status);
 /* take one that waits out of the queue: 0, or UV_EBUSY when it is posted */
 int rpma_uv__queue_cancel(struct rpma_uv__wr *wr);
 
-static inline unsigned
-rpma_uv__queue_posted(const struct rpma_uv__queue *q)
+static inline unsigned rpma_uv__queue_posted(const struct rpma_uv__queue *q)
 {
 	return q->send_posted + q->recv_posted;
 }

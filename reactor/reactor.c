@@ -5,7 +5,8 @@
  * reactor.c - the turn of the loop, liveness and closing
  *
  *   timers    note that a deadline is due
- *   idle      "kick": active only while work is queued or the reactor spins; its mere presence forces
+ *   idle      "kick": active only while work is queued or the reactor spins; its mere presence
+ *   forces
  *             a zero poll time-out, even when a foreign prepare callback queued work after ours
  *   prepare   1 flush   2 run ready callbacks   3 nothing left, not spinning: arm every disarmed
  *             completion queue and poll it AGAIN, reap the ring again; empty -> safe to sleep
@@ -35,63 +36,56 @@
 #include "ring.h"
 #include "transfer.h"
 
-#define RING_ENTRIES 256
+#define RING_ENTRIES     256
 #define RING_ENTRIES_MAX 4096
-#define CQ_ENTRIES   4096
-#define CQ_BUDGET    256
-#define SPIN_US      50
-#define QUEUE_BOUND  65536
+#define CQ_ENTRIES       4096
+#define CQ_BUDGET        256
+#define SPIN_US          50
+#define QUEUE_BOUND      65536
 
-/* ---- liveness ----------------------------------------------------------------------------- */
+/* ---- liveness -------------------------------------------------------------------------------- */
 
-static void
-kick_cb(uv_idle_t *idle)
+static void kick_cb(uv_idle_t *idle)
 {
 	(void)idle;
 }
 
-void
-rpma_uv__reactor_kick(struct rpma_uv__reactor *r)
+void rpma_uv__reactor_kick(struct rpma_uv__reactor *r)
 {
 	if (r->closing < RPMA_UV__CLOSING_HANDLES)
 		uv_idle_start(&r->kick, kick_cb);
 }
 
-void
-rpma_uv__reactor_hold(struct rpma_uv__reactor *r)
+void rpma_uv__reactor_hold(struct rpma_uv__reactor *r)
 {
 	if (r->holds++ == 0)
 		uv_ref((uv_handle_t *)&r->prepare);
 }
 
-void
-rpma_uv__reactor_drop(struct rpma_uv__reactor *r)
+void rpma_uv__reactor_drop(struct rpma_uv__reactor *r)
 {
 	assert(r->holds > 0);
 	if (--r->holds == 0)
 		uv_unref((uv_handle_t *)&r->prepare);
 }
 
-/* ---- the turn ------------------------------------------------------------------------------- */
+/* ---- the turn -------------------------------------------------------------------------------- */
 
-static void
-flush(struct rpma_uv__reactor *r)
+static void flush(struct rpma_uv__reactor *r)
 {
 	rpma_uv__queues_flush(r);
 	rpma_uv__ring_flush(r);
 }
 
 /* work that is ours to do now: a sleep would delay it */
-static bool
-has_work(const struct rpma_uv__reactor *r)
+static bool has_work(const struct rpma_uv__reactor *r)
 {
 	return !TAILQ_EMPTY(&r->ready) || !TAILQ_EMPTY(&r->dirty) || r->deadlines_due ||
-		rpma_uv__ring_has_queued(r);
+	       rpma_uv__ring_has_queued(r);
 }
 
 /* poll instead of sleeping, a little while after something completed and while more is to come */
-static bool
-is_spinning(struct rpma_uv__reactor *r)
+static bool is_spinning(struct rpma_uv__reactor *r)
 {
 	if (r->opts.spin_us < 0 || r->posted == 0 || r->spin_until_ns == 0)
 		return false;
@@ -101,8 +95,7 @@ is_spinning(struct rpma_uv__reactor *r)
 	return false;
 }
 
-static void
-prepare_cb(uv_prepare_t *prepare)
+static void prepare_cb(uv_prepare_t *prepare)
 {
 	struct rpma_uv__reactor *r = prepare->data;
 	bool found;
@@ -126,8 +119,7 @@ prepare_cb(uv_prepare_t *prepare)
 	}
 }
 
-static void
-check_cb(uv_check_t *check)
+static void check_cb(uv_check_t *check)
 {
 	struct rpma_uv__reactor *r = check->data;
 
@@ -139,10 +131,9 @@ check_cb(uv_check_t *check)
 	flush(r);
 }
 
-/* ---- close callbacks -------------------------------------------------------------------------- */
+/* ---- close callbacks ------------------------------------------------------------------------- */
 
-static void
-closer_handle_closed(uv_handle_t *handle)
+static void closer_handle_closed(uv_handle_t *handle)
 {
 	struct rpma_uv__closer *closer = handle->data;
 
@@ -151,8 +142,7 @@ closer_handle_closed(uv_handle_t *handle)
 	closer->closed(closer);
 }
 
-static void
-closer_turn(rpma_uv_future_t *f, int status)
+static void closer_turn(rpma_uv_future_t *f, int status)
 {
 	struct rpma_uv__closer *closer = f->data;
 
@@ -164,9 +154,8 @@ static const struct rpma_uv__kind closer_kind = {
 	.name = "close",
 };
 
-void
-rpma_uv__closer_start(struct rpma_uv__reactor *r, struct rpma_uv__closer *closer, rpma_uv_close_cb cb,
-	void *data, void (*closed)(struct rpma_uv__closer *closer))
+void rpma_uv__closer_start(struct rpma_uv__reactor *r, struct rpma_uv__closer *closer,
+	rpma_uv_close_cb cb, void *data, void (*closed)(struct rpma_uv__closer *closer))
 {
 	closer->reactor = r;
 	closer->cb = cb;
@@ -179,23 +168,20 @@ rpma_uv__closer_start(struct rpma_uv__reactor *r, struct rpma_uv__closer *closer
 	rpma_uv__future_finish(&closer->turn, 0, 0, 0);
 }
 
-/* ---- closing ------------------------------------------------------------------------------------ */
+/* ---- closing --------------------------------------------------------------------------------- */
 
-static void
-own_handle_closed(uv_handle_t *handle)
+static void own_handle_closed(uv_handle_t *handle)
 {
 	rpma_uv__reactor_handle_gone(handle->data);
 }
 
-static void
-own_handle_close(struct rpma_uv__reactor *r, uv_handle_t *handle)
+static void own_handle_close(struct rpma_uv__reactor *r, uv_handle_t *handle)
 {
 	r->handles_open++;
 	uv_close(handle, own_handle_closed);
 }
 
-void
-rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r)
+void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r)
 {
 	assert(r->handles_open > 0);
 	if (--r->handles_open > 0)
@@ -211,8 +197,7 @@ rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r)
 	free(r);
 }
 
-static void
-close_handles(struct rpma_uv__reactor *r)
+static void close_handles(struct rpma_uv__reactor *r)
 {
 	rpma_uv__ring_close(r);
 	rpma_uv__devices_close(r);
@@ -225,11 +210,10 @@ close_handles(struct rpma_uv__reactor *r)
 }
 
 /* enter the next stage as soon as the lists of the present one are empty */
-static void
-close_step(struct rpma_uv__reactor *r)
+static void close_step(struct rpma_uv__reactor *r)
 {
-	if (r->closing == RPMA_UV__CLOSING_PEERS && TAILQ_EMPTY(&r->conns) && TAILQ_EMPTY(&r->eps) &&
-		TAILQ_EMPTY(&r->lookups) && TAILQ_EMPTY(&r->transfers)) {
+	if (r->closing == RPMA_UV__CLOSING_PEERS && TAILQ_EMPTY(&r->conns) &&
+		TAILQ_EMPTY(&r->eps) && TAILQ_EMPTY(&r->lookups) && TAILQ_EMPTY(&r->transfers)) {
 		r->closing = RPMA_UV__CLOSING_FILES;
 		rpma_uv__file_close_all(r);
 	}
@@ -243,15 +227,13 @@ close_step(struct rpma_uv__reactor *r)
 	}
 }
 
-void
-rpma_uv__reactor_child_gone(struct rpma_uv__reactor *r)
+void rpma_uv__reactor_child_gone(struct rpma_uv__reactor *r)
 {
 	if (r->closing > RPMA_UV__CLOSING_STARTED)
 		close_step(r);
 }
 
-void
-rpma_uv_reactor_close(rpma_uv_reactor_t *reactor, rpma_uv_close_cb cb, void *data)
+void rpma_uv_reactor_close(rpma_uv_reactor_t *reactor, rpma_uv_close_cb cb, void *data)
 {
 	struct rpma_uv__reactor *r = reactor->impl;
 
@@ -270,11 +252,10 @@ rpma_uv_reactor_close(rpma_uv_reactor_t *reactor, rpma_uv_close_cb cb, void *dat
 	close_step(r);
 }
 
-/* ---- init ---------------------------------------------------------------------------------------- */
+/* ---- init ------------------------------------------------------------------------------------ */
 
 /* what the caller was built with may be shorter or longer than what we know: 0 means default */
-static int
-opts_take(rpma_uv_reactor_opts_t *opts, const rpma_uv_reactor_opts_t *from)
+static int opts_take(rpma_uv_reactor_opts_t *opts, const rpma_uv_reactor_opts_t *from)
 {
 	*opts = (rpma_uv_reactor_opts_t){ .size = sizeof(*opts) };
 	if (from != NULL) {
@@ -297,8 +278,7 @@ opts_take(rpma_uv_reactor_opts_t *opts, const rpma_uv_reactor_opts_t *from)
 	return 0;
 }
 
-static void
-lists_init(struct rpma_uv__reactor *r)
+static void lists_init(struct rpma_uv__reactor *r)
 {
 	TAILQ_INIT(&r->ready);
 	TAILQ_INIT(&r->promises);
@@ -313,8 +293,7 @@ lists_init(struct rpma_uv__reactor *r)
 }
 
 /* none of these can fail: they only link the handle into the loop */
-static void
-handles_init(struct rpma_uv__reactor *r)
+static void handles_init(struct rpma_uv__reactor *r)
 {
 	uv_prepare_init(r->loop, &r->prepare);
 	uv_check_init(r->loop, &r->check);
@@ -332,8 +311,8 @@ handles_init(struct rpma_uv__reactor *r)
 	uv_unref((uv_handle_t *)&r->timer);
 }
 
-int
-rpma_uv_reactor_init(uv_loop_t *loop, rpma_uv_reactor_t *reactor, const rpma_uv_reactor_opts_t *opts)
+int rpma_uv_reactor_init(
+	uv_loop_t *loop, rpma_uv_reactor_t *reactor, const rpma_uv_reactor_opts_t *opts)
 {
 	struct rpma_uv__reactor *r;
 	int ret;

@@ -6,8 +6,8 @@
  *
  * ASSUMPTIONS
  * - one reactor belongs to one loop and its thread; nothing here is locked
- * - children (connections, listeners, files, pools) are on their list from their creation until their
- *   close callback has returned; the reactor closes when the lists are empty
+ * - children (connections, listeners, files, pools) are on their list from their creation until
+ *   their close callback has returned; the reactor closes when the lists are empty
  */
 
 #ifndef RPMA_UV_REACTOR_H
@@ -40,7 +40,7 @@ LIST_HEAD(rpma_uv__devices, rpma_uv__device);
 enum rpma_uv__closing {
 	RPMA_UV__OPEN,
 	RPMA_UV__CLOSING_STARTED,
-	RPMA_UV__CLOSING_PEERS,   /* connections, listeners, lookups; transfers drain */
+	RPMA_UV__CLOSING_PEERS, /* connections, listeners, lookups; transfers drain */
 	RPMA_UV__CLOSING_FILES,
 	RPMA_UV__CLOSING_POOLS,
 	RPMA_UV__CLOSING_HANDLES, /* ring, devices, channel, the loop's handles */
@@ -52,7 +52,7 @@ enum rpma_uv__closing {
  */
 struct rpma_uv__closer {
 	rpma_uv_future_t turn; /* behind the futures that are ready already */
-	uv_idle_t handle;      /* never started; its uv_close() carries the callback */
+	uv_idle_t handle; /* never started; its uv_close() carries the callback */
 	struct rpma_uv__reactor *reactor;
 	rpma_uv_close_cb cb;
 	void *data;
@@ -70,10 +70,10 @@ struct rpma_uv__reactor {
 	uv_idle_t kick;
 	uv_timer_t timer;
 	unsigned holds;
-	unsigned in_callback;      /* depth of user callbacks */
-	uint64_t spin_until_ns;    /* of uv_hrtime(): poll instead of sleeping until then */
+	unsigned in_callback; /* depth of user callbacks */
+	uint64_t spin_until_ns; /* of uv_hrtime(): poll instead of sleeping until then */
 	struct rpma_uv__deadline *deadlines; /* root of the heap */
-	bool deadlines_due;                  /* its timer has fired */
+	bool deadlines_due; /* its timer has fired */
 
 	/* futures */
 	struct rpma_uv__futures ready;
@@ -92,7 +92,7 @@ struct rpma_uv__reactor {
 
 	/* what completes */
 	struct rpma_uv__devices devices;
-	struct rpma_uv__cm *cm;     /* NULL until first use */
+	struct rpma_uv__cm *cm; /* NULL until first use */
 	struct rpma_uv__ring *ring; /* NULL until first use */
 	struct rpma_uv__wr_scratch *scratch;
 	unsigned posted; /* work requests that a device holds */
@@ -121,10 +121,10 @@ void rpma_uv__reactor_child_gone(struct rpma_uv__reactor *r);
 void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r);
 
 /* run a user's callback: RPMA_UV__CALLBACK(r, cb(args)); */
-#define RPMA_UV__CALLBACK(r, call) \
-	do { \
+#define RPMA_UV__CALLBACK(r, call)  \
+	do {                        \
 		(r)->in_callback++; \
-		call; \
+		call;               \
 		(r)->in_callback--; \
 	} while (0)
 

@@ -15,8 +15,7 @@ struct rpma_uv__resolve {
 	void *arg;
 };
 
-int
-rpma_uv__resolve_numeric(const char *host, const char *port, struct sockaddr_storage *addr)
+int rpma_uv__resolve_numeric(const char *host, const char *port, struct sockaddr_storage *addr)
 {
 	const struct addrinfo hints = {
 		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
@@ -32,8 +31,7 @@ rpma_uv__resolve_numeric(const char *host, const char *port, struct sockaddr_sto
 	return 0;
 }
 
-static void
-resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *info)
+static void resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *info)
 {
 	struct rpma_uv__resolve *resolve = req->data;
 
@@ -43,9 +41,8 @@ resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *info)
 	free(resolve);
 }
 
-int
-rpma_uv__resolve_start(uv_loop_t *loop, const char *host, const char *port, rpma_uv__resolve_cb cb,
-	void *arg, struct rpma_uv__resolve **resolve_ptr)
+int rpma_uv__resolve_start(uv_loop_t *loop, const char *host, const char *port,
+	rpma_uv__resolve_cb cb, void *arg, struct rpma_uv__resolve **resolve_ptr)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct rpma_uv__resolve *resolve;
@@ -66,8 +63,7 @@ rpma_uv__resolve_start(uv_loop_t *loop, const char *host, const char *port, rpma
 	return 0;
 }
 
-void
-rpma_uv__resolve_abandon(struct rpma_uv__resolve **resolve_ptr)
+void rpma_uv__resolve_abandon(struct rpma_uv__resolve **resolve_ptr)
 {
 	struct rpma_uv__resolve *resolve = *resolve_ptr;
 

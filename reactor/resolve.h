@@ -26,8 +26,8 @@ typedef void (*rpma_uv__resolve_cb)(void *arg, int status, const struct sockaddr
 int rpma_uv__resolve_numeric(const char *host, const char *port, struct sockaddr_storage *addr);
 
 /* look a name up; cb runs later, once, unless abandoned: 0 or UV_E* */
-int rpma_uv__resolve_start(uv_loop_t *loop, const char *host, const char *port, rpma_uv__resolve_cb cb,
-	void *arg, struct rpma_uv__resolve **resolve_ptr);
+int rpma_uv__resolve_start(uv_loop_t *loop, const char *host, const char *port,
+	rpma_uv__resolve_cb cb, void *arg, struct rpma_uv__resolve **resolve_ptr);
 
 /* forget a lookup: its cb will not run */
 void rpma_uv__resolve_abandon(struct rpma_uv__resolve **resolve_ptr);

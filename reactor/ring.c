@@ -18,8 +18,8 @@
  *   FINISHED  on `finished`, with its result; only reaping calls done()
  *
  * Two steps make a completion: taking it from the completion queue, which may happen anywhere, and
- * done(), which happens in reaping only. So a flush that is told EBUSY can make room at once, and yet
- * nobody is called back from within a flush.
+ * done(), which happens in reaping only. So a flush that is told EBUSY can make room at once, and
+ * yet nobody is called back from within a flush.
  *
  * The ring's own descriptor never wakes epoll when task work is deferred; a registered eventfd
  * does. Running deferred work signals the eventfd once more, hence the order: take, read the
@@ -90,7 +90,7 @@ static void ring_check(const struct rpma_uv__ring *ring)
 	(void)ring;
 }
 
-/* ---- preparing ---------------------------------------------------------------------------- */
+/* ---- preparing ------------------------------------------------------------------------------- */
 
 static void prepare_rw(struct io_uring_sqe *sqe, const struct rpma_uv__io *io)
 {
@@ -191,7 +191,7 @@ static void prepare_queued(struct rpma_uv__ring *ring)
 	}
 }
 
-/* ---- taking completions --------------------------------------------------------------------- */
+/* ---- taking completions ---------------------------------------------------------------------- */
 
 static void finish(struct rpma_uv__ring *ring, struct ios *from, struct rpma_uv__io *io, int res)
 {
@@ -248,7 +248,7 @@ static unsigned take(struct rpma_uv__ring *ring)
 	return total;
 }
 
-/* ---- submitting ----------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
 static bool is_throttled(const struct rpma_uv__ring *ring)
 {
@@ -340,7 +340,7 @@ void rpma_uv__ring_flush(struct rpma_uv__reactor *r)
 		rpma_uv__reactor_kick(r);
 }
 
-/* ---- letting go ----------------------------------------------------------------------------- */
+/* ---- letting go ------------------------------------------------------------------------------ */
 
 /* requests to cancel may still be on their way: they refer to no memory of ours */
 static bool is_idle(const struct rpma_uv__ring *ring)
@@ -371,7 +371,7 @@ static void let_go(struct rpma_uv__ring *ring)
 	uv_close((uv_handle_t *)&ring->poll, poll_closed);
 }
 
-/* ---- reaping -------------------------------------------------------------------------------- */
+/* ---- reaping --------------------------------------------------------------------------------- */
 
 static void drain_eventfd(const struct rpma_uv__ring *ring)
 {
@@ -463,7 +463,7 @@ static void closing_cb(uv_poll_t *poll, int status, int events)
 		closing_step(ring);
 }
 
-/* ---- requests ------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 void rpma_uv__ring_queue(struct rpma_uv__reactor *r, struct rpma_uv__io *io)
 {
@@ -497,7 +497,7 @@ unsigned rpma_uv__ring_in_flight(const struct rpma_uv__reactor *r)
 	return r->ring == NULL ? 0 : r->ring->count;
 }
 
-/* ---- registered buffers --------------------------------------------------------------------- */
+/* ---- registered buffers ---------------------------------------------------------------------- */
 
 static int slot_find(const struct rpma_uv__ring *ring)
 {
@@ -553,7 +553,7 @@ void rpma_uv__ring_buffer_remove(struct rpma_uv__reactor *r, int index)
 	ring->slots[index / SLOTS_WORD] &= ~(UINT64_C(1) << index % SLOTS_WORD);
 }
 
-/* ---- making and closing --------------------------------------------------------------------- */
+/* ---- making and closing ---------------------------------------------------------------------- */
 
 /* from what suits us best to what every kernel has; each step down is taken on EINVAL */
 static const unsigned flags_ladder[] = {

@@ -6,8 +6,8 @@
  *
  * ASSUMPTIONS
  * - requests are embedded in what started them and stay put until done() was called
- * - done() is called once for each request that was queued, from the loop's reaping, never from within
- *   a queue, cancel, flush or close; it may queue further requests, the same one too
+ * - done() is called once for each request that was queued, from the loop's reaping, never from
+ *   within a queue, cancel, flush or close; it may queue further requests, the same one too
  * - what finds no room in the submission or completion queue waits in order and is prepared later
  * - after a flush the loop does not sleep before it has reaped once more
  */
@@ -28,14 +28,14 @@ struct rpma_uv__reactor;
 #define RPMA_UV__RING_BUFFER_MAX ((size_t)16 << 20)
 
 enum rpma_uv__io_code {
-	RPMA_UV__IO_OPENAT,    /* fd: directory; path, flags, len: mode */
-	RPMA_UV__IO_CLOSE,     /* fd */
-	RPMA_UV__IO_STATX,     /* fd: the file itself; statx, flags: mask */
-	RPMA_UV__IO_READ,      /* fd, addr, len, off, flags: RWF_*, buf_index */
-	RPMA_UV__IO_WRITE,     /* as read */
-	RPMA_UV__IO_READV,     /* fd, iov, len: how many, off, flags: RWF_* */
-	RPMA_UV__IO_WRITEV,    /* as readv */
-	RPMA_UV__IO_FSYNC,     /* fd */
+	RPMA_UV__IO_OPENAT, /* fd: directory; path, flags, len: mode */
+	RPMA_UV__IO_CLOSE, /* fd */
+	RPMA_UV__IO_STATX, /* fd: the file itself; statx, flags: mask */
+	RPMA_UV__IO_READ, /* fd, addr, len, off, flags: RWF_*, buf_index */
+	RPMA_UV__IO_WRITE, /* as read */
+	RPMA_UV__IO_READV, /* fd, iov, len: how many, off, flags: RWF_* */
+	RPMA_UV__IO_WRITEV, /* as readv */
+	RPMA_UV__IO_FSYNC, /* fd */
 	RPMA_UV__IO_FDATASYNC, /* fd */
 	RPMA_UV__IO_FALLOCATE, /* fd, flags: mode, off, len */
 };
@@ -95,7 +95,8 @@ int rpma_uv__ring_buffer_add(struct rpma_uv__reactor *r, void *base, size_t len,
 void rpma_uv__ring_buffer_remove(struct rpma_uv__reactor *r, int index);
 
 /*
- * Close: cancels what is out, reaps every completion, then lets go of the ring and closes its handle
+ * Close: cancels what is out, reaps every completion, then lets go of the ring and closes its
+ *        handle
  * (counted in handles_open). No-op without a ring.
  */
 void rpma_uv__ring_close(struct rpma_uv__reactor *r);

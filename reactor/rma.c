@@ -13,8 +13,7 @@
 #include "reactor.h"
 #include "status.h"
 
-static int
-wr_cancel(rpma_uv_future_t *f)
+static int wr_cancel(rpma_uv_future_t *f)
 {
 	return rpma_uv__queue_cancel(rpma_uv__room(struct rpma_uv__wr, rpma_uv__op_of(f)));
 }
@@ -24,8 +23,7 @@ static const struct rpma_uv__kind send_kind = { .name = "send", .cancel = wr_can
 static const struct rpma_uv__kind recv_kind = { .name = "receive", .cancel = wr_cancel };
 
 /* the local side of an operation: a part of a region, or nothing at all */
-static int
-local_part(const rpma_uv_conn_t *c, rpma_uv_local_t at, size_t len, struct ibv_sge *sge)
+static int local_part(const rpma_uv_conn_t *c, rpma_uv_local_t at, size_t len, struct ibv_sge *sge)
 {
 	*sge = (struct ibv_sge){ 0 };
 	if (at.mr == NULL)
@@ -36,9 +34,8 @@ local_part(const rpma_uv_conn_t *c, rpma_uv_local_t at, size_t len, struct ibv_s
 }
 
 /* queue a work request that was found good, or end its operation with `status` */
-static rpma_uv_future_t *
-start(rpma_uv_conn_t *c, rpma_uv_op_t *op, const struct rpma_uv__kind *kind,
-	const struct rpma_uv__wr *from, int status)
+static rpma_uv_future_t *start(rpma_uv_conn_t *c, rpma_uv_op_t *op,
+	const struct rpma_uv__kind *kind, const struct rpma_uv__wr *from, int status)
 {
 	struct rpma_uv__wr *wr;
 
@@ -53,9 +50,8 @@ start(rpma_uv_conn_t *c, rpma_uv_op_t *op, const struct rpma_uv__kind *kind,
 	return &op->future;
 }
 
-rpma_uv_future_t *
-rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, rpma_uv_remote_t src, size_t len,
-	unsigned flags)
+rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst,
+	rpma_uv_remote_t src, size_t len, unsigned flags)
 {
 	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_READ };
 	int status = flags != 0 ? UV_EINVAL : local_part(c, dst, len, &wr.sge);
@@ -72,9 +68,8 @@ rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, rpma_uv_r
 	return start(c, op, &read_kind, &wr, status);
 }
 
-static rpma_uv_future_t *
-send_any(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len, unsigned flags,
-	struct rpma_uv__wr *wr)
+static rpma_uv_future_t *send_any(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src,
+	size_t len, unsigned flags, struct rpma_uv__wr *wr)
 {
 	int status = flags != 0 ? UV_EINVAL : local_part(c, src, len, &wr->sge);
 
@@ -83,25 +78,23 @@ send_any(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len, u
 	return start(c, op, &send_kind, wr, status);
 }
 
-rpma_uv_future_t *
-rpma_uv_send(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len, unsigned flags)
+rpma_uv_future_t *rpma_uv_send(
+	rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len, unsigned flags)
 {
 	struct rpma_uv__wr wr = { .opcode = IBV_WR_SEND };
 
 	return send_any(c, op, src, len, flags, &wr);
 }
 
-rpma_uv_future_t *
-rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len,
-	unsigned flags, uint32_t imm)
+rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src,
+	size_t len, unsigned flags, uint32_t imm)
 {
 	struct rpma_uv__wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .imm = htonl(imm) };
 
 	return send_any(c, op, src, len, flags, &wr);
 }
 
-rpma_uv_future_t *
-rpma_uv_recv(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len)
+rpma_uv_future_t *rpma_uv_recv(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len)
 {
 	struct rpma_uv__wr wr = { .is_recv = true };
 	int status = local_part(c, dst, len, &wr.sge);
@@ -113,8 +106,7 @@ rpma_uv_recv(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t le
 	return start(c, op, &recv_kind, &wr, status);
 }
 
-int
-rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info)
+int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info)
 {
 	const struct rpma_uv__wr *wr;
 

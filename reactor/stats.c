@@ -5,8 +5,7 @@
 
 #include "reactor.h"
 
-void
-rpma_uv_reactor_stats(const rpma_uv_reactor_t *reactor, rpma_uv_reactor_stats_t *stats)
+void rpma_uv_reactor_stats(const rpma_uv_reactor_t *reactor, rpma_uv_reactor_stats_t *stats)
 {
 	*stats = reactor->impl->stats;
 }

@@ -9,14 +9,12 @@
 #include "librpma.h"
 #include "status.h"
 
-int
-rpma_uv__status_errno(void)
+int rpma_uv__status_errno(void)
 {
 	return errno != 0 ? uv_translate_sys_error(errno) : UV_EIO;
 }
 
-int
-rpma_uv__status_core(int ret)
+int rpma_uv__status_core(int ret)
 {
 	switch (ret) {
 	case 0:
@@ -36,8 +34,7 @@ rpma_uv__status_core(int ret)
 	}
 }
 
-int
-rpma_uv__status_wc(enum ibv_wc_status status)
+int rpma_uv__status_wc(enum ibv_wc_status status)
 {
 	switch (status) {
 	case IBV_WC_SUCCESS:
@@ -60,8 +57,7 @@ rpma_uv__status_wc(enum ibv_wc_status status)
 	}
 }
 
-int
-rpma_uv__status_cm(enum rdma_cm_event_type event, int status)
+int rpma_uv__status_cm(enum rdma_cm_event_type event, int status)
 {
 	switch (event) {
 	case RDMA_CM_EVENT_REJECTED:

@@ -29,8 +29,7 @@ int rpma_uv__status_wc(enum ibv_wc_status status);
 int rpma_uv__status_cm(enum rdma_cm_event_type event, int status);
 
 /* the future's detail of a work completion: its status, the vendor's code above */
-static inline uint32_t
-rpma_uv__detail_wc(const struct ibv_wc *wc)
+static inline uint32_t rpma_uv__detail_wc(const struct ibv_wc *wc)
 {
 	return (uint32_t)wc->status | wc->vendor_err << 8;
 }

@@ -4,13 +4,16 @@
 /*
  * transfer.c - pull: remote memory into a local file
  *
- *   buffer --read_start()--> READ out --> on_chunk --> filled --write_start()--> write out --> buffer
+ *   buffer --read_start()--> READ out --> on_chunk --> filled --write_start()--> write out -->
+ *   buffer
  *
  *           pull()            all written, and synced as asked
- *   IDLE ----------> RUNNING ------------------------------------> ENDING ----> IDLE, future finished
+ *   IDLE ----------> RUNNING ------------------------------------> ENDING ----> IDLE, future
+ *   finished
  *                      |                                             ^
  *                      | fail(), cancel: the first counts            | nothing is out, and what was
- *                      v                                             | written is synced if it can be
+ *                      v                                             | written is synced if it can
+ *                      be
  *                   DRAINING ----------------------------------------+
  *
  *   RUNNING   chunks are issued in order and complete in any. `prefix` is the first that is not
@@ -20,8 +23,8 @@
  *   ENDING    nothing is out; the connection is let go of, and the progress is told once more.
  *
  * The watermark moves when a sync returns: to where the prefix was when that sync was called.
- * A chunk covers whole pages of the file wherever the range starts, so that its write can be direct:
- * the first chunk is shorter by `pad`, and its bytes lie that far into their buffer.
+ * A chunk covers whole pages of the file wherever the range starts, so that its write can be
+ * direct: the first chunk is shorter by `pad`, and its bytes lie that far into their buffer.
  */
 
 #include <assert.h>
@@ -137,9 +140,11 @@ static void transfer_set_state(rpma_uv_transfer_t *t, enum state state)
 	transfer_check(t);
 }
 
-/* ---- the range ---------------------------------------------------------------------------------- */
+/* ---- the range ------------------------------------------------------------------------------- */
 
-/* where a chunk starts, in bytes from the start of the range; of the one behind the last: its end */
+/*
+ * where a chunk starts, in bytes from the start of the range; of the one behind the last: its end
+ */
 static uint64_t chunk_start(const rpma_uv_transfer_t *t, uint64_t chunk)
 {
 	uint64_t start = chunk == 0 ? 0 : chunk * t->chunk - t->pad;
@@ -213,7 +218,7 @@ static void account_start(rpma_uv_transfer_t *t)
 		s->peak_overlap = s->reads_in_flight;
 }
 
-/* ---- ending ------------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void slot_release(struct slot *slot)
 {
@@ -292,9 +297,9 @@ static void end(rpma_uv_transfer_t *t)
 
 static void pump(rpma_uv_transfer_t *t);
 
-/* ---- progress ----------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
-/* told from the timer phase of the next turn, and so at most once in each */
+/* told from a later check phase, and so at most once in each turn */
 static void progress_made(rpma_uv_transfer_t *t)
 {
 	if (t->opts.on_progress != NULL && !rpma_uv__deadline_is_set(&t->progress))
@@ -315,7 +320,7 @@ static void progress_expired(struct rpma_uv__deadline *d)
 		pump(t);
 }
 
-/* ---- syncs -------------------------------------------------------------------------------------- */
+/* ---- syncs ----------------------------------------------------------------------------------- */
 
 static void sync_done(rpma_uv_future_t *f, int status)
 {
@@ -336,7 +341,9 @@ static bool is_quiet(const rpma_uv_transfer_t *t)
 	       !t->in_program;
 }
 
-/* a failure that leaves the storage as good as it was: what was written can still be made durable */
+/*
+ * a failure that leaves the storage as good as it was: what was written can still be made durable
+ */
 static bool is_sync_worth_it(const rpma_uv_transfer_t *t)
 {
 	return is_quiet(t) && !t->had_last_sync && t->error.stage != RPMA_UV_STAGE_WRITE &&
@@ -373,7 +380,7 @@ static void sync_start(rpma_uv_transfer_t *t)
 	rpma_uv_then(rpma_uv_file_sync(t->file, &t->sync_op), sync_done, t);
 }
 
-/* ---- writes ------------------------------------------------------------------------------------- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 static void write_done(rpma_uv_future_t *f, int status)
 {
@@ -408,7 +415,7 @@ static void write_start(rpma_uv_transfer_t *t)
 		write_done, slot);
 }
 
-/* ---- reads -------------------------------------------------------------------------------------- */
+/* ---- reads ----------------------------------------------------------------------------------- */
 
 /* ask the program for its word on a chunk */
 static void chunk_offer(rpma_uv_transfer_t *t, const struct slot *slot)
@@ -503,7 +510,7 @@ static void reads_start(rpma_uv_transfer_t *t)
 	}
 }
 
-/* ---- the pump: after each event, start what can be started ------------------------------------ */
+/* ---- the pump: after each event, start what can be started ----------------------------------- */
 
 /* reads that were out when the connection ended have told why; else the connection tells */
 static void fail_if_unconnected(rpma_uv_transfer_t *t)
@@ -550,7 +557,7 @@ static void conn_ended(rpma_uv_future_t *f, int status)
 		pump(t);
 }
 
-/* ---- pull --------------------------------------------------------------------------------------- */
+/* ---- pull ------------------------------------------------------------------------------------ */
 
 static void pull_describe(const rpma_uv_future_t *f, char *text, size_t size)
 {
@@ -665,7 +672,7 @@ rpma_uv_future_t *rpma_uv_pull(rpma_uv_transfer_t *t, rpma_uv_op_t *op, rpma_uv_
 	return &op->future;
 }
 
-/* ---- new, delete, questions ------------------------------------------------------------------- */
+/* ---- new, delete, questions ------------------------------------------------------------------ */
 
 static int opts_take(rpma_uv_transfer_opts_t *opts, const rpma_uv_transfer_opts_t *from,
 	const rpma_uv_pool_t *pool)

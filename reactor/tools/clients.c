@@ -15,7 +15,8 @@
  *
  *     ACCEPTING  the receive is posted; what arrives early waits in `heard`
  *     WAITING    for the ask; the timer is the limit on its silence
- *     SERVING    the region was told, perhaps its digest is being computed; the peer reads by itself.
+ *     SERVING    the region was told, perhaps its digest is being computed; the peer reads by
+ *     itself.
  *                The timer probes: a peer whose host is gone sends nothing that would tell of it.
  *     REFUSING   a refusal was sent: the peer hangs up, or the timer does
  *     CLOSING    callbacks still come, with errors, and are passed over
@@ -88,7 +89,7 @@ note(const struct client *c, const char *format, ...)
 		rpma_uv_conn_remote_addr(c->conn), text);
 }
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void on_conn_closed(void *data)
 {
@@ -139,7 +140,7 @@ static void on_sent(rpma_uv_future_t *f, int status)
 	client_shut(c);
 }
 
-/* ---- time ---------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void on_probed(rpma_uv_future_t *f, int status)
 {
@@ -179,7 +180,7 @@ static void timer_set(struct client *c, uint64_t timeout_ms, uint64_t repeat_ms)
 	(void)ret;
 }
 
-/* ---- the exchange -------------------------------------------------------------------------- */
+/* ---- the exchange ---------------------------------------------------------------------------- */
 
 /* buf is `out` or `late` of the client's room; each is sent from once */
 static void send_message(
@@ -331,7 +332,7 @@ static void on_accepted(rpma_uv_future_t *f, int status)
 		client_hear(c);
 }
 
-/* ---- the beginning ------------------------------------------------------------------------- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void turn_down(
 	struct clients *cl, rpma_uv_conn_req_t *req, enum control_code code, const char *why)

@@ -35,7 +35,7 @@ struct cursor {
 	bool failed;
 };
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put(struct cursor *c, const void *data, size_t len)
 {
@@ -145,7 +145,7 @@ size_t control_encode(const struct control_message *message, void *buf)
 	return len;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void get(struct cursor *c, void *data, size_t len)
 {

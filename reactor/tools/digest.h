@@ -41,7 +41,9 @@ void digests_init(struct digests *d, uv_loop_t *loop, const struct export *expor
 /* 0, or UV_E* and told() will not be called */
 int digest_want(struct digests *d, struct digest_waiter *w, uint64_t offset, uint64_t length);
 
-/* forget it; a job that nobody waits for any more is stopped. One that waits for nothing is fine. */
+/*
+ * forget it; a job that nobody waits for any more is stopped. One that waits for nothing is fine.
+ */
 void digest_leave(struct digest_waiter *w);
 
 #endif /* RPMA_TOOLS_DIGEST_H */

@@ -32,8 +32,8 @@ void export_close(struct export *e);
 
 /*
  * len bytes from offset on, as they are now: in *piece_ptr, which may be scratch (of len bytes). 0,
- * or UV_E*. A file is read, not looked up in the mapping: when somebody has cut it short, that is an
- * error here, and would be the end of the program there.
+ * or UV_E*. A file is read, not looked up in the mapping: when somebody has cut it short, that is
+ * an error here, and would be the end of the program there.
  */
 int export_piece(
 	const struct export *e, uint64_t offset, size_t len, void *scratch, const void **piece_ptr);

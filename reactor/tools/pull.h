@@ -96,8 +96,8 @@ struct pull {
 
 /*
  * Run the loop until f is done, which must be embedded in something that outlives the call: its
- * status. An interrupt cancels what is waited for, or what is waited for next; then, and whatever the
- * operation made of it, the result is UV_ECANCELED.
+ * status. An interrupt cancels what is waited for, or what is waited for next; then, and whatever
+ * the operation made of it, the result is UV_ECANCELED.
  */
 int pull_await(struct pull *p, rpma_uv_future_t *f);
 

@@ -4,8 +4,8 @@
 /*
  * pull_report.c - what rpma pull says at its end
  *
- * A failure is one line on stderr, always. The summary goes to stdout: some lines for people, or one
- * JSON object for programs, which is there after a failure too.
+ * A failure is one line on stderr, always. The summary goes to stdout: some lines for people, or
+ * one JSON object for programs, which is there after a failure too.
  */
 
 #include <jansson.h>
@@ -43,7 +43,7 @@ static double rate(uint64_t bytes, double s)
 	return s > 0 ? (double)bytes / s : 0;
 }
 
-/* ---- a failure ----------------------------------------------------------------------------- */
+/* ---- a failure ------------------------------------------------------------------------------- */
 
 static void report_failure(const struct pull *p)
 {
@@ -62,7 +62,7 @@ static void report_failure(const struct pull *p)
 		failure->stage, at, failure->text, rest);
 }
 
-/* ---- for people ---------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void report_text(const struct pull *p)
 {
@@ -84,7 +84,7 @@ static void report_text(const struct pull *p)
 	}
 }
 
-/* ---- for programs -------------------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static void add(json_t *object, const char *key, json_t *value)
 {

@@ -12,7 +12,8 @@
  * taken down by the reactor's close and by pull.c. A signal cancels the step that runs: those from
  * the rename on do not let themselves be cancelled, since the file is complete then.
  *
- * FILE.part exists from `open` until `rename`, and whatever ends the run in between leaves it there.
+ * FILE.part exists from `open` until `rename`, and whatever ends the run in between leaves it
+ * there.
  */
 
 #include <fcntl.h>
@@ -110,7 +111,7 @@ static int failed_file(struct pull *p, const char *stage, const char *path, int 
 		"%s: %s", path, uv_strerror(status));
 }
 
-/* ---- the connection ------------------------------------------------------------------------ */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static int lookup(struct pull *p)
 {
@@ -190,7 +191,7 @@ static int connect_to_server(struct pull *p)
 	return 0;
 }
 
-/* ---- the exchange -------------------------------------------------------------------------- */
+/* ---- the exchange ---------------------------------------------------------------------------- */
 
 int pull_hear(struct pull *p, const rpma_uv_op_t *op, const void *room, enum control_type type,
 	struct control_message *message)
@@ -253,7 +254,7 @@ static int ask_for_region(struct pull *p)
 	return ret ? ret : take_region(p, &message.region);
 }
 
-/* ---- the transfer -------------------------------------------------------------------------- */
+/* ---- the transfer ---------------------------------------------------------------------------- */
 
 static int make_buffers(struct pull *p)
 {
@@ -358,7 +359,7 @@ static int transfer(struct pull *p)
 	return ret;
 }
 
-/* ---- the file takes its place -------------------------------------------------------------- */
+/* ---- the file takes its place ---------------------------------------------------------------- */
 
 static void on_file_closed(void *data)
 {

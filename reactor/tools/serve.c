@@ -152,7 +152,7 @@ static int parse(struct serve_args *args, int argc, char *argv[])
 	return 0;
 }
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void end_if_idle(struct serve *s)
 {

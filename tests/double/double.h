@@ -38,7 +38,8 @@ unsigned double_problems(void); /* count of problems so far */
 void double_forget_problems(void); /* a test that provoked them on purpose */
 bool double_is_inside(void); /* is this thread inside of the double? (for wrapped allocators) */
 struct ibv_context *double_ctx(void); /* the device, opened */
-void double_route_over(struct ibv_context *context); /* addresses lead over a copy of it; NULL: it */
+void double_route_over(
+	struct ibv_context *context); /* addresses lead over a copy of it; NULL: it */
 
 /* kinds of objects that are counted */
 enum double_kind {
@@ -104,7 +105,9 @@ void double_fail_always(const char *name, int err);
 /* the k-th call from now of any function that can fail; always: and all after it; k = 0: none */
 void double_fail_any(unsigned k, int err, bool always);
 void double_fail_none(void);
-/* the k-th work request from now, sends and receives alike, is refused with err where it is posted */
+/*
+ * the k-th work request from now, sends and receives alike, is refused with err where it is posted
+ */
 void double_refuse_wr(unsigned k, int err);
 
 /* ---- rdma_cm ---- */

@@ -345,7 +345,8 @@ static struct rpma_uv__io *pick(struct ios *list)
 	struct rpma_uv__io *io, *picked = NULL;
 	unsigned n = 0;
 
-	TAILQ_FOREACH(io, list, link) {
+	TAILQ_FOREACH(io, list, link)
+	{
 		if (roll(++n) == 0)
 			picked = io;
 	}
@@ -502,7 +503,7 @@ unsigned ring_double_held(void)
 	unsigned n = 0;
 
 	TAILQ_FOREACH(io, &d.held, link)
-		n++;
+	n++;
 	return n;
 }
 

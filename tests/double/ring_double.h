@@ -8,9 +8,9 @@
  * memory and knows which of its bytes would survive a power cut: those whose write was confirmed
  * when a sync was submitted that has returned 0. Paths ending in "/" or named "." are directories.
  *
- * Requests complete by themselves in each turn, in order or, with a seed, some of them in any order;
- * or they are held until the test completes them. Rules change the result of the k-th request of a
- * code.
+ * Requests complete by themselves in each turn, in order or, with a seed, some of them in any
+ * order; or they are held until the test completes them. Rules change the result of the k-th
+ * request of a code.
  */
 
 #ifndef RPMA_RING_DOUBLE_H
@@ -32,7 +32,10 @@ void ring_double_go(void);
 /* some in each turn, in any order; 0: all, in order */
 void ring_double_seed(unsigned seed);
 
-/* the k-th request of the code from now on (1: the next) ends with res; more than one rule may stand */
+/*
+ * the k-th request of the code from now on (1: the next) ends with res; more than one rule may
+ * stand
+ */
 void ring_double_rule(int code, unsigned k, int res);
 
 /* held requests, the oldest first */
@@ -47,7 +50,9 @@ void ring_double_complete_as(struct rpma_uv__io *io, int res);
 unsigned ring_double_count(int code);
 const struct rpma_uv__io *ring_double_last(int code);
 
-/* what was submitted, as text: "openat write(0,4096) fdatasync"; an asterisk: the direct descriptor */
+/*
+ * what was submitted, as text: "openat write(0,4096) fdatasync"; an asterisk: the direct descriptor
+ */
 const char *ring_double_log(void);
 void ring_double_log_clear(void);
 

@@ -5,9 +5,9 @@
  * both_ways.c - core and reactor talk to each other and to themselves, four pairs of processes
  *
  * Proven for each pair: private data arrives both ways; receives posted before connect and accept
- * catch the first message; descriptors of a region and of a peer configuration survive the way; reads
- * bring the right bytes, also of length zero and 17 at once; immediate data keeps its value; the end
- * of one side is the end of the other, once; everything closes and nothing is left.
+ * catch the first message; descriptors of a region and of a peer configuration survive the way;
+ * reads bring the right bytes, also of length zero and 17 at once; immediate data keeps its value;
+ * the end of one side is the end of the other, once; everything closes and nothing is left.
  *
  *   client                         server
  *   recv (ANSWER)                  recv (HELLO), recv (empty with imm)
@@ -25,12 +25,12 @@
 
 #include "live.h"
 
-#define PORT        "7301"
-#define REGION      (1 << 20)
-#define MESSAGE     64
-#define IMM         0x01020304u
-#define READS       17
-#define READ_BYTES  32768
+#define PORT       "7301"
+#define REGION     (1 << 20)
+#define MESSAGE    64
+#define IMM        0x01020304u
+#define READS      17
+#define READ_BYTES 32768
 
 static const char hello[] = "hello, server";
 static const char answer[] = "hello, client";
@@ -39,20 +39,20 @@ static const char answer[] = "hello, client";
 #define MR_DESCRIPTOR   21
 #define PCFG_DESCRIPTOR 1
 
-static struct rpma_mr_local *
-region_of(struct rpma_peer *peer, void **memory_ptr)
+static struct rpma_mr_local *region_of(struct rpma_peer *peer, void **memory_ptr)
 {
 	struct rpma_mr_local *mr;
 
 	*memory_ptr = live_memory(REGION);
 	CHECK_OK(rpma_mr_reg(peer, *memory_ptr, REGION,
-		RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_READ_DST | RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV,
+		RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_READ_DST | RPMA_MR_USAGE_SEND |
+			RPMA_MR_USAGE_RECV,
 		&mr));
 	return mr;
 }
 
-static void
-descriptors_write(const struct rpma_mr_local *mr, uint8_t bytes[MR_DESCRIPTOR + PCFG_DESCRIPTOR])
+static void descriptors_write(
+	const struct rpma_mr_local *mr, uint8_t bytes[MR_DESCRIPTOR + PCFG_DESCRIPTOR])
 {
 	struct rpma_peer_cfg *pcfg;
 
@@ -63,8 +63,8 @@ descriptors_write(const struct rpma_mr_local *mr, uint8_t bytes[MR_DESCRIPTOR + 
 	CHECK_OK(rpma_peer_cfg_delete(&pcfg));
 }
 
-static struct rpma_mr_remote *
-descriptors_read(const struct rpma_conn_private_data *pd, struct rpma_peer_cfg **pcfg_ptr)
+static struct rpma_mr_remote *descriptors_read(
+	const struct rpma_conn_private_data *pd, struct rpma_peer_cfg **pcfg_ptr)
 {
 	struct rpma_mr_remote *remote;
 	size_t size;
@@ -74,15 +74,15 @@ descriptors_read(const struct rpma_conn_private_data *pd, struct rpma_peer_cfg *
 	CHECK_OK(rpma_mr_remote_from_descriptor(pd->ptr, MR_DESCRIPTOR, &remote));
 	CHECK_OK(rpma_mr_remote_get_size(remote, &size));
 	CHECK_INT(size, REGION);
-	CHECK_OK(rpma_peer_cfg_from_descriptor((uint8_t *)pd->ptr + MR_DESCRIPTOR, PCFG_DESCRIPTOR, pcfg_ptr));
+	CHECK_OK(rpma_peer_cfg_from_descriptor(
+		(uint8_t *)pd->ptr + MR_DESCRIPTOR, PCFG_DESCRIPTOR, pcfg_ptr));
 	return remote;
 }
 
-/* ---- the core ------------------------------------------------------------------------------- */
+/* ---- the core -------------------------------------------------------------------------------- */
 
 /* the next completion, by waiting for it */
-static void
-core_completion(struct rpma_cq *cq, enum ibv_wc_opcode opcode, struct ibv_wc *wc)
+static void core_completion(struct rpma_cq *cq, enum ibv_wc_opcode opcode, struct ibv_wc *wc)
 {
 	int ret;
 
@@ -93,8 +93,7 @@ core_completion(struct rpma_cq *cq, enum ibv_wc_opcode opcode, struct ibv_wc *wc
 	CHECK_INT(wc->opcode, opcode);
 }
 
-static void
-core_event(struct rpma_conn *conn, enum rpma_conn_event expected)
+static void core_event(struct rpma_conn *conn, enum rpma_conn_event expected)
 {
 	enum rpma_conn_event event;
 
@@ -102,8 +101,7 @@ core_event(struct rpma_conn *conn, enum rpma_conn_event expected)
 	CHECK_INT(event, expected);
 }
 
-static int
-core_server(const char *addr)
+static int core_server(const char *addr)
 {
 	struct rpma_conn_private_data pd;
 	uint8_t descriptors[MR_DESCRIPTOR + PCFG_DESCRIPTOR];
@@ -148,7 +146,8 @@ core_server(const char *addr)
 	CHECK_INT(ntohl(wc.imm_data), IMM);
 	live_pattern(memory, REGION, 1); /* the message was in the way */
 	memcpy((char *)memory + REGION - MESSAGE, answer, sizeof(answer));
-	CHECK_OK(rpma_send(conn, mr, REGION - MESSAGE, sizeof(answer), RPMA_F_COMPLETION_ALWAYS, NULL));
+	CHECK_OK(rpma_send(
+		conn, mr, REGION - MESSAGE, sizeof(answer), RPMA_F_COMPLETION_ALWAYS, NULL));
 	core_completion(cq, IBV_WC_SEND, &wc);
 	core_event(conn, RPMA_CONN_CLOSED);
 	CHECK_OK(rpma_conn_disconnect(conn));
@@ -158,8 +157,7 @@ core_server(const char *addr)
 	return 0;
 }
 
-static void
-core_client(const char *addr)
+static void core_client(const char *addr)
 {
 	struct rpma_conn_private_data pd = { (void *)"client", sizeof("client") };
 	struct rpma_mr_remote *remote;
@@ -215,7 +213,7 @@ core_client(const char *addr)
 	CHECK_OK(rpma_peer_delete(&peer));
 }
 
-/* ---- the reactor ------------------------------------------------------------------------------ */
+/* ---- the reactor ----------------------------------------------------------------------------- */
 
 /* the server is written in callbacks, and its loop ends by itself */
 struct server {
@@ -228,14 +226,12 @@ struct server {
 	int received, ended, closed;
 };
 
-static void
-server_closed(void *data)
+static void server_closed(void *data)
 {
 	((struct server *)data)->closed++;
 }
 
-static void
-server_ended(rpma_uv_future_t *f, int status)
+static void server_ended(rpma_uv_future_t *f, int status)
 {
 	struct server *s = f->data;
 
@@ -244,15 +240,13 @@ server_ended(rpma_uv_future_t *f, int status)
 	rpma_uv_conn_close(s->conn, server_closed, s); /* in a callback of its own */
 }
 
-static void
-server_answered(rpma_uv_future_t *f, int status)
+static void server_answered(rpma_uv_future_t *f, int status)
 {
 	CHECK_OK(status);
 	CHECK_INT(f->result, sizeof(answer));
 }
 
-static void
-server_received(rpma_uv_future_t *f, int status)
+static void server_received(rpma_uv_future_t *f, int status)
 {
 	struct server *s = f->data;
 	rpma_uv_recv_info_t info;
@@ -276,8 +270,7 @@ server_received(rpma_uv_future_t *f, int status)
 		server_answered, s);
 }
 
-static void
-server_accepted(rpma_uv_future_t *f, int status)
+static void server_accepted(rpma_uv_future_t *f, int status)
 {
 	struct server *s = f->data;
 
@@ -286,8 +279,7 @@ server_accepted(rpma_uv_future_t *f, int status)
 	rpma_uv_ep_close(s->ep, server_closed, s); /* an accepted connection lives on */
 }
 
-static void
-server_requested(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+static void server_requested(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	struct server *s = data;
 	uint8_t descriptors[MR_DESCRIPTOR + PCFG_DESCRIPTOR];
@@ -308,15 +300,15 @@ server_requested(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 	rpma_uv_then(rpma_uv_accept(req, &s->accept, s->conn, &pd), server_accepted, s);
 }
 
-static int
-reactor_server(const char *addr)
+static int reactor_server(const char *addr)
 {
 	static struct server s;
 
 	live_node_open(&s.node, addr, RPMA_UTIL_IBV_CONTEXT_LOCAL, NULL);
 	s.mr = region_of(s.node.peer, &s.memory);
 	live_pattern(s.memory, REGION, 1);
-	CHECK_OK(rpma_uv_listen(&s.node.reactor, s.node.peer, addr, PORT, 0, server_requested, &s, &s.ep));
+	CHECK_OK(rpma_uv_listen(
+		&s.node.reactor, s.node.peer, addr, PORT, 0, server_requested, &s, &s.ep));
 	CHECK_INT(rpma_uv_ep_port(s.ep), atoi(PORT));
 	live_ready();
 	CHECK_OK(uv_run(&s.node.loop, UV_RUN_DEFAULT));
@@ -329,8 +321,7 @@ reactor_server(const char *addr)
 }
 
 /* the client is written in futures */
-static void
-reactor_client(const char *addr)
+static void reactor_client(const char *addr)
 {
 	static struct live_node node;
 	static rpma_uv_op_t recv, end, ops[READS];
@@ -364,7 +355,8 @@ reactor_client(const char *addr)
 	CHECK_OK(rpma_mr_remote_delete(&remote)); /* of use during the calls only */
 	CHECK_INT(AWAIT(rpma_uv_all(&node.reactor, &all, futures, READS), 0), READS);
 	live_pattern_check(memory, READS * READ_BYTES, 1, 0);
-	AWAIT(rpma_uv_read(conn, &node.op, (rpma_uv_local_t){ NULL, 0 }, (rpma_uv_remote_t){ NULL, 0 }, 0, 0),
+	AWAIT(rpma_uv_read(conn, &node.op, (rpma_uv_local_t){ NULL, 0 },
+		      (rpma_uv_remote_t){ NULL, 0 }, 0, 0),
 		0);
 	AWAIT(rpma_uv_disconnect(conn, &node.op), 0);
 	AWAIT(ended, 0);
@@ -375,8 +367,7 @@ reactor_client(const char *addr)
 	live_node_close(&node);
 }
 
-static void
-pair(int number)
+static void pair(int number)
 {
 	int (*const servers[])(const char *) = { core_server, reactor_server };
 	void (*const clients[])(const char *) = { core_client, reactor_client };
@@ -390,8 +381,7 @@ pair(int number)
 }
 
 /* each pair in processes of its own: what has used a device must not be forked */
-int
-main(void)
+int main(void)
 {
 	(void)live_addr();
 	for (int number = 0; number < 4; number++) {

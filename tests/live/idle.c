@@ -4,9 +4,10 @@
 /*
  * idle.c - an idle reactor sleeps, and a loop without work ends
  *
- * Proven: with a READY connection open and nothing to do, the loop wakes up in a second for nothing but
- * the test's own timer; a READY connection alone does not keep the loop alive; work does, and the loop
- * ends when it is done.
+ * Proven: with a READY connection open and nothing to do, the loop wakes up in a second for
+ *         nothing but
+ * the test's own timer; a READY connection alone does not keep the loop alive; work does, and the
+ * loop ends when it is done.
  */
 
 #include "live.h"
@@ -15,15 +16,13 @@
 
 static rpma_uv_op_t end_op;
 
-static void
-on_end(rpma_uv_future_t *f, int status)
+static void on_end(rpma_uv_future_t *f, int status)
 {
 	CHECK_INT(status, UV_ECONNRESET);
 	rpma_uv_conn_close(f->data, NULL, NULL);
 }
 
-static void
-on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	struct live_node *node = data;
 	rpma_uv_conn_t *conn;
@@ -34,8 +33,7 @@ on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 	rpma_uv_ep_close(ep, NULL, NULL);
 }
 
-static int
-server(const char *addr)
+static int server(const char *addr)
 {
 	static struct live_node node;
 	rpma_uv_ep_t *ep;
@@ -51,21 +49,18 @@ server(const char *addr)
 /* one prepare callback a turn of the loop: the poll behind it is what wakes up */
 static unsigned turns;
 
-static void
-count_turn(uv_prepare_t *prepare)
+static void count_turn(uv_prepare_t *prepare)
 {
 	(void)prepare;
 	turns++;
 }
 
-static void
-time_is_up(uv_timer_t *timer)
+static void time_is_up(uv_timer_t *timer)
 {
 	(void)timer;
 }
 
-int
-main(void)
+int main(void)
 {
 	const char *addr = live_addr();
 	/* spinning is not what is measured here */
@@ -80,7 +75,8 @@ main(void)
 	live_node_open(&node, addr, RPMA_UTIL_IBV_CONTEXT_REMOTE, &opts);
 	CHECK_OK(rpma_uv_conn_new(&node.reactor, node.peer, NULL, &conn));
 	AWAIT(rpma_uv_connect(conn, &node.op, addr, PORT, NULL), 0);
-	AWAIT(rpma_uv_read(conn, &node.op, (rpma_uv_local_t){ NULL, 0 }, (rpma_uv_remote_t){ NULL, 0 }, 0, 0),
+	AWAIT(rpma_uv_read(conn, &node.op, (rpma_uv_local_t){ NULL, 0 },
+		      (rpma_uv_remote_t){ NULL, 0 }, 0, 0),
 		0);
 
 	/* no work: the loop ends at once, the connection stays */
@@ -105,8 +101,8 @@ main(void)
 	CHECK_INT(after.spins, before.spins);
 
 	/* work keeps the loop alive until it is done, and no longer */
-	CHECK(rpma_uv_read(conn, &node.op, (rpma_uv_local_t){ NULL, 0 }, (rpma_uv_remote_t){ NULL, 0 }, 0,
-		      0) != NULL);
+	CHECK(rpma_uv_read(conn, &node.op, (rpma_uv_local_t){ NULL, 0 },
+		      (rpma_uv_remote_t){ NULL, 0 }, 0, 0) != NULL);
 	CHECK_OK(uv_run(&node.loop, UV_RUN_DEFAULT));
 	CHECK_OK(node.op.future.status);
 

@@ -15,27 +15,26 @@
 static pid_t child = -1;
 static int ready_fd = -1;
 
-_Noreturn void
-live_fail(const char *file, int line, const char *what)
+_Noreturn void live_fail(const char *file, int line, const char *what)
 {
-	fprintf(stderr, "%s %s:%d: not so: %s\n", child == 0 ? "server" : "client", file, line, what);
+	fprintf(stderr, "%s %s:%d: not so: %s\n", child == 0 ? "server" : "client", file, line,
+		what);
 	fflush(NULL);
 	_exit(1);
 }
 
-void
-live_check_int(const char *file, int line, const char *what, long long got, long long expected)
+void live_check_int(const char *file, int line, const char *what, long long got, long long expected)
 {
 	if (got == expected)
 		return;
-	fprintf(stderr, "%s %s:%d: %s is %lld (%s, %s), not %lld\n", child == 0 ? "server" : "client",
-		file, line, what, got, got < 0 && got > -5000 ? uv_strerror((int)got) : "-",
-		rpma_err_2str((int)got), expected);
+	fprintf(stderr, "%s %s:%d: %s is %lld (%s, %s), not %lld\n",
+		child == 0 ? "server" : "client", file, line, what, got,
+		got < 0 && got > -5000 ? uv_strerror((int)got) : "-", rpma_err_2str((int)got),
+		expected);
 	_exit(1);
 }
 
-int64_t
-live_await(const char *file, int line, const char *what, rpma_uv_future_t *f, int expected)
+int64_t live_await(const char *file, int line, const char *what, rpma_uv_future_t *f, int expected)
 {
 	int64_t result = 0;
 
@@ -43,8 +42,7 @@ live_await(const char *file, int line, const char *what, rpma_uv_future_t *f, in
 	return result;
 }
 
-const char *
-live_addr(void)
+const char *live_addr(void)
 {
 	const char *addr = getenv("ADDR");
 
@@ -55,16 +53,14 @@ live_addr(void)
 	return addr;
 }
 
-void
-live_ready(void)
+void live_ready(void)
 {
 	char byte = 1;
 
 	CHECK(write(ready_fd, &byte, 1) == 1);
 }
 
-void
-live_fork(int (*server)(const char *addr), const char *addr)
+void live_fork(int (*server)(const char *addr), const char *addr)
 {
 	int fds[2];
 	char byte;
@@ -83,8 +79,7 @@ live_fork(int (*server)(const char *addr), const char *addr)
 	close(fds[0]);
 }
 
-void
-live_join(void)
+void live_join(void)
 {
 	int status;
 
@@ -93,8 +88,7 @@ live_join(void)
 	CHECK_INT(WEXITSTATUS(status), 0);
 }
 
-void *
-live_memory(size_t size)
+void *live_memory(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -103,8 +97,7 @@ live_memory(size_t size)
 }
 
 /* a mixed counter: no two places look alike */
-static uint64_t
-pattern_at(uint64_t seed, size_t offset)
+static uint64_t pattern_at(uint64_t seed, size_t offset)
 {
 	uint64_t x = seed + offset / 8 * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -112,8 +105,7 @@ pattern_at(uint64_t seed, size_t offset)
 	return x ^ x >> 27;
 }
 
-void
-live_pattern(void *memory, size_t size, uint64_t seed)
+void live_pattern(void *memory, size_t size, uint64_t seed)
 {
 	for (size_t at = 0; at + 8 <= size; at += 8) {
 		uint64_t word = pattern_at(seed, at);
@@ -122,8 +114,7 @@ live_pattern(void *memory, size_t size, uint64_t seed)
 	}
 }
 
-void
-live_pattern_check(const void *memory, size_t size, uint64_t seed, size_t offset)
+void live_pattern_check(const void *memory, size_t size, uint64_t seed, size_t offset)
 {
 	for (size_t at = 0; at + 8 <= size; at += 8) {
 		uint64_t word = pattern_at(seed, offset + at);
@@ -135,8 +126,7 @@ live_pattern_check(const void *memory, size_t size, uint64_t seed, size_t offset
 	}
 }
 
-void
-live_node_open(struct live_node *node, const char *addr, enum rpma_util_ibv_context_type type,
+void live_node_open(struct live_node *node, const char *addr, enum rpma_util_ibv_context_type type,
 	const rpma_uv_reactor_opts_t *opts)
 {
 	CHECK_OK(uv_loop_init(&node->loop));
@@ -144,8 +134,7 @@ live_node_open(struct live_node *node, const char *addr, enum rpma_util_ibv_cont
 	AWAIT(rpma_uv_peer_new(&node->reactor, &node->op, addr, type, &node->peer), 0);
 }
 
-void
-live_node_close(struct live_node *node)
+void live_node_close(struct live_node *node)
 {
 	rpma_uv_reactor_close(&node->reactor, NULL, NULL);
 	CHECK_OK(uv_run(&node->loop, UV_RUN_DEFAULT));
@@ -153,8 +142,7 @@ live_node_close(struct live_node *node)
 	CHECK_OK(rpma_peer_delete(&node->peer));
 }
 
-void
-live_descriptor_of(const struct rpma_mr_local *mr, struct live_descriptor *descriptor)
+void live_descriptor_of(const struct rpma_mr_local *mr, struct live_descriptor *descriptor)
 {
 	size_t size;
 

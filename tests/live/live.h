@@ -22,9 +22,9 @@
 #define LIVE_SKIP 77
 
 /* end the process when something is not so; say where */
-#define CHECK(what) \
-	do { \
-		if (!(what)) \
+#define CHECK(what)                                           \
+	do {                                                  \
+		if (!(what))                                  \
 			live_fail(__FILE__, __LINE__, #what); \
 	} while (0)
 
@@ -36,7 +36,8 @@
 #define AWAIT(future, expected) live_await(__FILE__, __LINE__, #future, (future), (expected))
 
 _Noreturn void live_fail(const char *file, int line, const char *what);
-void live_check_int(const char *file, int line, const char *what, long long got, long long expected);
+void live_check_int(
+	const char *file, int line, const char *what, long long got, long long expected);
 int64_t live_await(const char *file, int line, const char *what, rpma_uv_future_t *f, int expected);
 
 /* the address of the device, or the end of the test as skipped */
@@ -46,7 +47,8 @@ const char *live_addr(void);
 void live_ready(void);
 
 /*
- * Fork: the child runs server() and exits with what it returns; the parent comes back when the child
+ * Fork: the child runs server() and exits with what it returns; the parent comes back when the
+ *       child
  * has called live_ready(). Neither has touched the device before.
  */
 void live_fork(int (*server)(const char *addr), const char *addr);

@@ -4,9 +4,11 @@
 /*
  * one_thread.c - one thread does the work of a pull
  *
- * Proven: from the first READ to the last completion the process has no tasks but the loop's, libuv's
- * pool threads (started on purpose before) and the kernel's iou-wrk-*, and meanwhile the pool threads
- * neither used the processor nor were switched to: their ticks and context switches stand still.
+ * Proven: from the first READ to the last completion the process has no tasks but the loop's,
+ *         libuv's
+ * pool threads (started on purpose before) and the kernel's iou-wrk-*, and meanwhile the pool
+ * threads neither used the processor nor were switched to: their ticks and context switches stand
+ * still.
  */
 
 #include <dirent.h>
@@ -31,8 +33,7 @@ struct tasks {
 	struct task task[TASKS];
 };
 
-static void
-read_file(int tid, const char *name, char *text, size_t size)
+static void read_file(int tid, const char *name, char *text, size_t size)
 {
 	char path[64];
 	ssize_t got;
@@ -47,8 +48,7 @@ read_file(int tid, const char *name, char *text, size_t size)
 	close(fd);
 }
 
-static void
-task_read(int tid, struct task *task)
+static void task_read(int tid, struct task *task)
 {
 	unsigned long utime, stime, voluntary, involuntary;
 	const char *at;
@@ -59,18 +59,18 @@ task_read(int tid, struct task *task)
 	snprintf(task->comm, sizeof(task->comm), "%.*s", (int)strcspn(text, "\n"), text);
 	read_file(tid, "stat", text, sizeof(text));
 	at = strrchr(text, ')'); /* fields 14 and 15 of proc(5) */
-	CHECK(sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &utime, &stime) == 2);
+	CHECK(sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &utime, &stime) ==
+		2);
 	task->ticks = utime + stime;
 	read_file(tid, "status", text, sizeof(text));
 	at = strstr(text, "\nvoluntary_ctxt_switches:");
 	CHECK(at != NULL);
-	CHECK(sscanf(at, "\nvoluntary_ctxt_switches: %lu\nnonvoluntary_ctxt_switches: %lu", &voluntary,
-		      &involuntary) == 2);
+	CHECK(sscanf(at, "\nvoluntary_ctxt_switches: %lu\nnonvoluntary_ctxt_switches: %lu",
+		      &voluntary, &involuntary) == 2);
 	task->switches = voluntary + involuntary;
 }
 
-static void
-tasks_read(struct tasks *tasks)
+static void tasks_read(struct tasks *tasks)
 {
 	DIR *dir = opendir("/proc/self/task");
 	const struct dirent *entry;
@@ -86,8 +86,7 @@ tasks_read(struct tasks *tasks)
 	closedir(dir);
 }
 
-static const struct task *
-find(const struct tasks *tasks, int tid)
+static const struct task *find(const struct tasks *tasks, int tid)
 {
 	for (unsigned i = 0; i < tasks->count; i++) {
 		if (tasks->task[i].tid == tid)
@@ -99,8 +98,7 @@ find(const struct tasks *tasks, int tid)
 static struct tasks at_start, at_end;
 
 /* every task of the end: the loop's, one of the ring's, or a pool thread that has done nothing */
-static void
-compare(const struct tasks *start, const struct tasks *end)
+static void compare(const struct tasks *start, const struct tasks *end)
 {
 	for (unsigned i = 0; i < end->count; i++) {
 		const struct task *task = &end->task[i], *before = find(start, task->tid);
@@ -115,8 +113,7 @@ compare(const struct tasks *start, const struct tasks *end)
 	}
 }
 
-static int
-on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
+static int on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
 {
 	struct tasks now;
 
@@ -128,8 +125,7 @@ on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *d
 	return 0;
 }
 
-static void
-on_pulled(rpma_uv_future_t *f, int status)
+static void on_pulled(rpma_uv_future_t *f, int status)
 {
 	(void)f;
 	CHECK_OK(status);
@@ -139,15 +135,13 @@ on_pulled(rpma_uv_future_t *f, int status)
 static rpma_uv_op_t end_op;
 static struct live_descriptor descriptor;
 
-static void
-on_end(rpma_uv_future_t *f, int status)
+static void on_end(rpma_uv_future_t *f, int status)
 {
 	(void)status;
 	rpma_uv_conn_close(f->data, NULL, NULL);
 }
 
-static void
-on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	struct live_node *node = data;
 	rpma_uv_conn_t *conn;
@@ -158,8 +152,7 @@ on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 	rpma_uv_ep_close(ep, NULL, NULL);
 }
 
-static int
-server(const char *addr)
+static int server(const char *addr)
 {
 	static struct live_node node;
 	void *memory = live_memory(REGION);
@@ -181,23 +174,20 @@ server(const char *addr)
 /* four pieces of work that wait for each other: every pool thread has started when they are done */
 static uv_barrier_t barrier;
 
-static void
-pool_work(uv_work_t *work)
+static void pool_work(uv_work_t *work)
 {
 	(void)work;
 	uv_barrier_wait(&barrier);
 }
 
-static void
-pool_worked(uv_work_t *work, int status)
+static void pool_worked(uv_work_t *work, int status)
 {
 	(void)work;
 	CHECK_OK(status);
 }
 
 /* idle is in a futex: a thread that is on its way there is not idle yet */
-static void
-pool_await_idle(void)
+static void pool_await_idle(void)
 {
 	for (;;) {
 		struct tasks now;
@@ -217,8 +207,7 @@ pool_await_idle(void)
 	}
 }
 
-static void
-pool_start(uv_loop_t *loop)
+static void pool_start(uv_loop_t *loop)
 {
 	static uv_work_t work[4];
 
@@ -229,8 +218,7 @@ pool_start(uv_loop_t *loop)
 	pool_await_idle();
 }
 
-int
-main(void)
+int main(void)
 {
 	const char *addr = live_addr(), *directory = getenv("NVME");
 	static struct live_node node;
@@ -262,11 +250,13 @@ main(void)
 	CHECK_OK(rpma_uv_transfer_new(pool, &opts, &transfer));
 	tasks_read(&at_start);
 	CHECK(at_start.count >= 5); /* the loop's and the pool's four: else nothing is compared */
-	rpma_uv_then(rpma_uv_pull(transfer, &node.op, conn, (rpma_uv_remote_t){ remote, 0 }, REGION, file, 0),
+	rpma_uv_then(rpma_uv_pull(transfer, &node.op, conn, (rpma_uv_remote_t){ remote, 0 }, REGION,
+			     file, 0),
 		on_pulled, NULL);
 	CHECK_OK(uv_run(&node.loop, UV_RUN_DEFAULT));
 	compare(&at_start, &at_end);
-	printf("figure: %u tasks before, %u after, the pool's stood still\n", at_start.count, at_end.count);
+	printf("figure: %u tasks before, %u after, the pool's stood still\n", at_start.count,
+		at_end.count);
 	CHECK_OK(rpma_uv_transfer_delete(&transfer));
 	CHECK_OK(rpma_mr_remote_delete(&remote));
 	live_node_close(&node);

@@ -4,7 +4,8 @@
 /*
  * steady.c - in steady state nothing is allocated
  *
- * Proven: between the first hundred and the last hundred of 10,240 chunks that are read remotely and
+ * Proven: between the first hundred and the last hundred of 10,240 chunks that are read remotely
+ *         and
  * written to a file, the process makes no heap call at all, neither we nor a library below us.
  */
 
@@ -31,29 +32,25 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *ptr, size_t size);
 void __libc_free(void *ptr);
 
-void *
-malloc(size_t size)
+void *malloc(size_t size)
 {
 	heap_calls++;
 	return __libc_malloc(size);
 }
 
-void *
-calloc(size_t n, size_t size)
+void *calloc(size_t n, size_t size)
 {
 	heap_calls++;
 	return __libc_calloc(n, size);
 }
 
-void *
-realloc(void *ptr, size_t size)
+void *realloc(void *ptr, size_t size)
 {
 	heap_calls++;
 	return __libc_realloc(ptr, size);
 }
 
-void
-free(void *ptr)
+void free(void *ptr)
 {
 	heap_calls++;
 	__libc_free(ptr);
@@ -62,8 +59,7 @@ free(void *ptr)
 
 static rpma_uv_op_t end_op;
 
-static void
-on_end(rpma_uv_future_t *f, int status)
+static void on_end(rpma_uv_future_t *f, int status)
 {
 	(void)status;
 	rpma_uv_conn_close(f->data, NULL, NULL);
@@ -71,8 +67,7 @@ on_end(rpma_uv_future_t *f, int status)
 
 static struct live_descriptor descriptor;
 
-static void
-on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	struct live_node *node = data;
 	rpma_uv_conn_t *conn;
@@ -83,8 +78,7 @@ on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 	rpma_uv_ep_close(ep, NULL, NULL);
 }
 
-static int
-server(const char *addr)
+static int server(const char *addr)
 {
 	static struct live_node node;
 	void *memory = live_memory(REGION);
@@ -106,8 +100,7 @@ server(const char *addr)
 #if !HAS_OWN_HEAP
 static unsigned long calls_at_start, calls_in_steady_state, chunks_seen;
 
-static int
-on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
+static int on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
 {
 	(void)t;
 	(void)data;
@@ -121,8 +114,7 @@ on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *d
 }
 #endif
 
-int
-main(void)
+int main(void)
 {
 #if HAS_OWN_HEAP
 	printf("a sanitizer has replaced the heap\n");
@@ -130,7 +122,9 @@ main(void)
 #else
 	const char *addr = live_addr(), *directory = getenv("NVME");
 	static struct live_node node;
-	const rpma_uv_pool_opts_t pool_opts = { .size = sizeof(pool_opts), .count = 16, .chunk = CHUNK };
+	const rpma_uv_pool_opts_t pool_opts = {
+		.size = sizeof(pool_opts), .count = 16, .chunk = CHUNK
+	};
 	const rpma_uv_transfer_opts_t opts = {
 		.size = sizeof(opts),
 		.on_chunk = on_chunk,
@@ -162,7 +156,9 @@ main(void)
 		      RPMA_UV_FILE_DIRECT, &file),
 		0);
 	CHECK_OK(rpma_uv_transfer_new(pool, &opts, &transfer));
-	AWAIT(rpma_uv_pull(transfer, &node.op, conn, (rpma_uv_remote_t){ remote, 0 }, REGION, file, 0), 0);
+	AWAIT(rpma_uv_pull(
+		      transfer, &node.op, conn, (rpma_uv_remote_t){ remote, 0 }, REGION, file, 0),
+		0);
 	rpma_uv_transfer_stat(transfer, &done);
 	printf("figure: heap calls over %lu chunk reads and writes: %lu (%u syncs among them)\n",
 		chunks_seen - 200, calls_in_steady_state, done.syncs);

@@ -4,9 +4,9 @@
 /*
  * stranger.c - what a stranger may say to `rpma serve`, and what it gets
  *
- * Proven, against the server at ADDR:$PORT: a greeting that is none of ours is turned down at the door, in
- * words; a message that is wrong in any way is answered with a refusal, or the connection ends; and
- * after each of them an honest client is served. hostile.sh runs it.
+ * Proven, against the server at ADDR:$PORT: a greeting that is none of ours is turned down at the
+ * door, in words; a message that is wrong in any way is answered with a refusal, or the connection
+ * ends; and after each of them an honest client is served. hostile.sh runs it.
  */
 
 #include "control.h"
@@ -26,59 +26,59 @@ struct visit {
 	rpma_uv_future_t *received[MESSAGES];
 };
 
-static int
-visit_begin(struct visit *visit, const struct rpma_conn_private_data *pd)
+static int visit_begin(struct visit *visit, const struct rpma_conn_private_data *pd)
 {
 	CHECK_OK(rpma_uv_conn_new(&node.reactor, node.peer, NULL, &visit->conn));
 	for (size_t i = 0; i < MESSAGES; i++)
 		visit->received[i] = rpma_uv_recv(visit->conn, &visit->recv[i],
-			(rpma_uv_local_t){ mr, (i + 1) * CONTROL_MESSAGE_MAX }, CONTROL_MESSAGE_MAX);
-	return rpma_uv_wait(rpma_uv_connect(visit->conn, &node.op, live_addr(), port, pd), UINT64_MAX, NULL);
+			(rpma_uv_local_t){ mr, (i + 1) * CONTROL_MESSAGE_MAX },
+			CONTROL_MESSAGE_MAX);
+	return rpma_uv_wait(
+		rpma_uv_connect(visit->conn, &node.op, live_addr(), port, pd), UINT64_MAX, NULL);
 }
 
-static void
-visit_end(struct visit *visit)
+static void visit_end(struct visit *visit)
 {
 	rpma_uv_conn_close(visit->conn, NULL, NULL);
 	CHECK_OK(uv_run(&node.loop, UV_RUN_DEFAULT));
 }
 
-/* say something, and hear what comes of it: the message, or false when the connection ended instead */
-static bool
-visit_say(struct visit *visit, const void *bytes, size_t len, struct control_message *answer)
+/*
+ * say something, and hear what comes of it: the message, or false when the connection ended instead
+ */
+static bool visit_say(
+	struct visit *visit, const void *bytes, size_t len, struct control_message *answer)
 {
 	int64_t got;
 
 	if (len > 0)
 		memcpy(memory, bytes, len);
-	(void)rpma_uv_wait(rpma_uv_send(visit->conn, &node.op, (rpma_uv_local_t){ mr, 0 }, len, 0), UINT64_MAX,
-		NULL);
+	(void)rpma_uv_wait(rpma_uv_send(visit->conn, &node.op, (rpma_uv_local_t){ mr, 0 }, len, 0),
+		UINT64_MAX, NULL);
 	if (rpma_uv_wait(visit->received[0], UINT64_MAX, &got))
 		return false;
 	CHECK_OK(control_decode(answer, memory + CONTROL_MESSAGE_MAX, (size_t)got));
 	return true;
 }
 
-static struct rpma_conn_private_data
-greeting(uint8_t bytes[CONTROL_GREETING_MAX])
+static struct rpma_conn_private_data greeting(uint8_t bytes[CONTROL_GREETING_MAX])
 {
 	const struct control_greeting request = { .kind = CONTROL_REQUEST };
 
-	return (struct rpma_conn_private_data){ bytes, (uint8_t)control_greeting_encode(&request, bytes) };
+	return (struct rpma_conn_private_data){ bytes,
+		(uint8_t)control_greeting_encode(&request, bytes) };
 }
 
-static size_t
-ask(uint8_t bytes[CONTROL_MESSAGE_MAX])
+static size_t ask(uint8_t bytes[CONTROL_MESSAGE_MAX])
 {
 	const struct control_message message = { .type = CONTROL_ASK };
 
 	return control_encode(&message, bytes);
 }
 
-/* ---- at the door ------------------------------------------------------------------------------ */
+/* ---- at the door ----------------------------------------------------------------------------- */
 
-static void
-turned_down(const char *what, const struct rpma_conn_private_data *pd, uint16_t code)
+static void turned_down(const char *what, const struct rpma_conn_private_data *pd, uint16_t code)
 {
 	struct rpma_conn_private_data said;
 	struct control_greeting reply;
@@ -93,8 +93,7 @@ turned_down(const char *what, const struct rpma_conn_private_data *pd, uint16_t 
 	visit_end(&visit);
 }
 
-static void
-door(void)
+static void door(void)
 {
 	uint8_t bytes[CONTROL_GREETING_MAX];
 	struct rpma_conn_private_data pd = greeting(bytes);
@@ -107,10 +106,9 @@ door(void)
 	turned_down("another version", &pd, CONTROL_CODE_VERSION);
 }
 
-/* ---- inside ------------------------------------------------------------------------------------- */
+/* ---- inside ---------------------------------------------------------------------------------- */
 
-static void
-honest(void)
+static void honest(void)
 {
 	uint8_t bytes[CONTROL_MESSAGE_MAX];
 	struct rpma_conn_private_data pd = greeting(bytes);
@@ -124,8 +122,7 @@ honest(void)
 	visit_end(&visit);
 }
 
-static void
-refused(const char *what, const void *message, size_t len)
+static void refused(const char *what, const void *message, size_t len)
 {
 	uint8_t bytes[CONTROL_GREETING_MAX];
 	struct rpma_conn_private_data pd = greeting(bytes);
@@ -143,8 +140,7 @@ refused(const char *what, const void *message, size_t len)
 	honest();
 }
 
-static void
-inside(void)
+static void inside(void)
 {
 	uint8_t bytes[CONTROL_MESSAGE_MAX], wrong[CONTROL_MESSAGE_MAX];
 	size_t len = ask(bytes);
@@ -170,8 +166,7 @@ inside(void)
 	refused("a name longer than the message", wrong, len);
 }
 
-int
-main(void)
+int main(void)
 {
 	port = getenv("PORT");
 	if (port == NULL) {

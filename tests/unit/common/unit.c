@@ -19,7 +19,9 @@ char unit_log_text[LOG_TEXT_SIZE];
 
 static unsigned logged[RPMA_LOG_LEVEL_DEBUG + 1];
 
-/* the linker sends every malloc and calloc of the program here, those of the double excepted below */
+/*
+ * the linker sends every malloc and calloc of the program here, those of the double excepted below
+ */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_malloc(size_t size);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026, rpma-uv contributors */
 
-/* getters.c - descriptors, numbers and queues of a connection; what the peer declares about itself */
+/*
+ * getters.c - descriptors, numbers and queues of a connection; what the peer declares about itself
+ */
 
 #include <fcntl.h>
 #include <poll.h>

@@ -90,7 +90,9 @@ static void barrier__shared(void **state)
 	scripted_end(&s);
 }
 
-/* one that comes while another runs gets a call of its own, which covers what was written between */
+/*
+ * one that comes while another runs gets a call of its own, which covers what was written between
+ */
 static void barrier__not_shared_with_a_running_one(void **state)
 {
 	struct attempt first, second, third;

@@ -4,7 +4,8 @@
 /*
  * direct.c - what goes around the page cache, and what does not
  *
- * Proven: whole pages with aligned memory do; heads and tails go through the other descriptor, and no
+ * Proven: whole pages with aligned memory do; heads and tails go through the other descriptor, and
+ *         no
  * page ever through both in one write; a file system that says nothing, or takes its word back, is
  * written through the cache.
  */

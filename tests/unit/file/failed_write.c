@@ -4,7 +4,8 @@
 /*
  * failed_write.c - a sync that covers a failed write fails with it
  *
- * Proven: for syncs that wait for the write, and for the first that is called after it; the kernel is
+ * Proven: for syncs that wait for the write, and for the first that is called after it; the kernel
+ *         is
  * not asked then. It is told once: a later sync covers later writes.
  */
 

@@ -2,9 +2,11 @@
 /* Copyright 2026, rpma-uv contributors */
 
 /*
- * tail.c - a length that is no multiple of the block makes neither the file nor the next offset wrong
+ * tail.c - a length that is no multiple of the block makes neither the file nor the next offset
+ * wrong
  *
- * Proven: direct writes of odd lengths, one behind the other, give a file of exactly their sum, with
+ * Proven: direct writes of odd lengths, one behind the other, give a file of exactly their sum,
+ *         with
  * the bytes in their places; nothing is padded, not even for a moment.
  */
 

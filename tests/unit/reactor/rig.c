@@ -23,7 +23,7 @@ struct rig rig;
 static unsigned count;
 static uint64_t now_ms;
 
-/* ---- time: libuv's calls of these come here --------------------------------------------------- */
+/* ---- time: libuv's calls of these come here -------------------------------------------------- */
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -33,8 +33,7 @@ EXPORTED int epoll_wait(int fd, struct epoll_event *events, int most, int timeou
 EXPORTED int epoll_pwait(
 	int fd, struct epoll_event *events, int most, int timeout, const sigset_t *mask);
 
-int
-clock_gettime(clockid_t clock, struct timespec *time)
+int clock_gettime(clockid_t clock, struct timespec *time)
 {
 	if (clock == CLOCK_REALTIME)
 		return (int)syscall(SYS_clock_gettime, clock, time);
@@ -43,8 +42,7 @@ clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
-int
-epoll_pwait(int fd, struct epoll_event *events, int most, int timeout, const sigset_t *mask)
+int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout, const sigset_t *mask)
 {
 	int jump = timeout > 0 && !rig.is_patient ? timeout : 0;
 	int n;
@@ -68,14 +66,12 @@ epoll_pwait(int fd, struct epoll_event *events, int most, int timeout, const sig
 	return n;
 }
 
-int
-epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
+int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 {
 	return epoll_pwait(fd, events, most, timeout, NULL);
 }
 
-int
-epoll_ctl(int fd, int op, int watched, struct epoll_event *event)
+int epoll_ctl(int fd, int op, int watched, struct epoll_event *event)
 {
 	if (op == EPOLL_CTL_ADD && rig.watch_errno != 0) {
 		errno = rig.watch_errno;
@@ -85,45 +81,39 @@ epoll_ctl(int fd, int op, int watched, struct epoll_event *event)
 	return (int)syscall(SYS_epoll_ctl, fd, op, watched, event);
 }
 
-void
-rig_advance(uint64_t ms)
+void rig_advance(uint64_t ms)
 {
 	now_ms += ms;
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
-unsigned
-rig_count(void)
+unsigned rig_count(void)
 {
 	return ++count;
 }
 
-bool
-rig_turn(void)
+bool rig_turn(void)
 {
 	return uv_run(&rig.loop, UV_RUN_ONCE) != 0;
 }
 
-void
-rig_glance(void)
+void rig_glance(void)
 {
 	(void)uv_run(&rig.loop, UV_RUN_NOWAIT);
 }
 
-bool
-rig_is_asleep(void)
+bool rig_is_asleep(void)
 {
 	struct epoll_event event;
 
 	assert_true(uv_loop_alive(&rig.loop));
 	/* what the loop would sleep for, and what would wake it at once */
 	return uv_backend_timeout(&rig.loop) != 0 &&
-		syscall(SYS_epoll_pwait, uv_backend_fd(&rig.loop), &event, 1, 0, NULL, 8) == 0;
+	       syscall(SYS_epoll_pwait, uv_backend_fd(&rig.loop), &event, 1, 0, NULL, 8) == 0;
 }
 
-void
-rig_settle(void)
+void rig_settle(void)
 {
 	bool was_kept = uv_has_ref((uv_handle_t *)&rig.anchor);
 	unsigned turns = 0, asleep = 0;
@@ -139,8 +129,7 @@ rig_settle(void)
 		uv_unref((uv_handle_t *)&rig.anchor);
 }
 
-rpma_uv_reactor_stats_t
-rig_stats(void)
+rpma_uv_reactor_stats_t rig_stats(void)
 {
 	rpma_uv_reactor_stats_t stats;
 
@@ -148,10 +137,9 @@ rig_stats(void)
 	return stats;
 }
 
-/* ---- set-up and the end ---------------------------------------------------------------------------- */
+/* ---- set-up and the end ---------------------------------------------------------------------- */
 
-static int
-count_fds(void)
+static int count_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	int n = 0;
@@ -163,14 +151,12 @@ count_fds(void)
 	return n;
 }
 
-rpma_uv_reactor_opts_t
-rig_opts(void)
+rpma_uv_reactor_opts_t rig_opts(void)
 {
 	return (rpma_uv_reactor_opts_t){ .size = sizeof(rpma_uv_reactor_opts_t), .spin_us = -1 };
 }
 
-static void
-reactor_closed(void *data)
+static void reactor_closed(void *data)
 {
 	assert_ptr_equal(data, &rig);
 	assert_false(rig.is_closed);
@@ -178,15 +164,13 @@ reactor_closed(void *data)
 	rig.closed_at = rig_count();
 }
 
-void
-rig_close_begin(void)
+void rig_close_begin(void)
 {
 	rig.is_closing = true;
 	rpma_uv_reactor_close(&rig.reactor, reactor_closed, &rig);
 }
 
-void
-rig_close(void)
+void rig_close(void)
 {
 	if (!rig.is_closing)
 		rig_close_begin();
@@ -198,15 +182,13 @@ rig_close(void)
 	rig.is_patient = false;
 }
 
-static void
-never(uv_async_t *async)
+static void never(uv_async_t *async)
 {
 	(void)async;
 	fail();
 }
 
-static void
-reactor_init(const rpma_uv_reactor_opts_t *opts)
+static void reactor_init(const rpma_uv_reactor_opts_t *opts)
 {
 	rig.is_closing = false;
 	rig.is_closed = false;
@@ -215,15 +197,13 @@ reactor_init(const rpma_uv_reactor_opts_t *opts)
 	assert_ptr_equal(rig.reactor.data, &rig);
 }
 
-void
-rig_reactor(const rpma_uv_reactor_opts_t *opts)
+void rig_reactor(const rpma_uv_reactor_opts_t *opts)
 {
 	rig_close();
 	reactor_init(opts);
 }
 
-static void
-warm_up(void)
+static void warm_up(void)
 {
 	uv_loop_t loop;
 
@@ -233,8 +213,7 @@ warm_up(void)
 	assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-int
-rig_setup(void **state)
+int rig_setup(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -259,8 +238,7 @@ rig_setup(void **state)
 	return 0;
 }
 
-int
-rig_teardown(void **state)
+int rig_teardown(void **state)
 {
 	unit_alloc_fail(0);
 	double_fail_none();
@@ -279,10 +257,9 @@ rig_teardown(void **state)
 	return 0;
 }
 
-/* ---- futures -------------------------------------------------------------------------------------------- */
+/* ---- futures --------------------------------------------------------------------------------- */
 
-void
-rig_on_done(rpma_uv_future_t *f, int status)
+void rig_on_done(rpma_uv_future_t *f, int status)
 {
 	struct rig_done *done = f->data;
 
@@ -294,8 +271,7 @@ rig_on_done(rpma_uv_future_t *f, int status)
 	done->at = rig_count();
 }
 
-rpma_uv_future_t *
-rig_watch(rpma_uv_future_t *f, struct rig_done *done)
+rpma_uv_future_t *rig_watch(rpma_uv_future_t *f, struct rig_done *done)
 {
 	memset(done, 0, sizeof(*done));
 	assert_non_null(f);
@@ -303,8 +279,7 @@ rig_watch(rpma_uv_future_t *f, struct rig_done *done)
 	return f;
 }
 
-void
-rig_slab_is(unsigned objects)
+void rig_slab_is(unsigned objects)
 {
 	rpma_uv_future_t *f[1024];
 
@@ -323,8 +298,7 @@ rig_slab_is(unsigned objects)
 	rig_settle();
 }
 
-int
-rig_await(rpma_uv_future_t *f)
+int rig_await(rpma_uv_future_t *f)
 {
 	struct rig_done done;
 
@@ -334,10 +308,9 @@ rig_await(rpma_uv_future_t *f)
 	return done.status;
 }
 
-/* ---- connections ------------------------------------------------------------------------------------------ */
+/* ---- connections ----------------------------------------------------------------------------- */
 
-struct rpma_conn_cfg *
-rig_cfg(uint32_t sq_size, uint32_t rq_size, int timeout_ms)
+struct rpma_conn_cfg *rig_cfg(uint32_t sq_size, uint32_t rq_size, int timeout_ms)
 {
 	struct rpma_conn_cfg *cfg = NULL;
 
@@ -351,15 +324,13 @@ rig_cfg(uint32_t sq_size, uint32_t rq_size, int timeout_ms)
 	return cfg;
 }
 
-void
-rig_conn_new(struct rig_conn *c, const struct rpma_conn_cfg *cfg)
+void rig_conn_new(struct rig_conn *c, const struct rpma_conn_cfg *cfg)
 {
 	memset(c, 0, sizeof(*c));
 	assert_int_equal(rpma_uv_conn_new(&rig.reactor, rig.peer, cfg, &c->conn), 0);
 }
 
-void
-rig_conn_ready(struct rig_conn *c, const struct rpma_conn_cfg *cfg)
+void rig_conn_ready(struct rig_conn *c, const struct rpma_conn_cfg *cfg)
 {
 	rig_conn_new(c, cfg);
 	assert_int_equal(rig_await(rpma_uv_connect(c->conn, NULL, UNIT_ADDR, UNIT_PORT, NULL)), 0);
@@ -368,8 +339,7 @@ rig_conn_ready(struct rig_conn *c, const struct rpma_conn_cfg *cfg)
 	assert_non_null(c->qp);
 }
 
-void
-rig_conn_ready_sizes(struct rig_conn *c, uint32_t sq_size, uint32_t rq_size)
+void rig_conn_ready_sizes(struct rig_conn *c, uint32_t sq_size, uint32_t rq_size)
 {
 	struct rpma_conn_cfg *cfg = rig_cfg(sq_size, rq_size, 0);
 
@@ -377,14 +347,12 @@ rig_conn_ready_sizes(struct rig_conn *c, uint32_t sq_size, uint32_t rq_size)
 	assert_int_equal(rpma_conn_cfg_delete(&cfg), 0);
 }
 
-void
-rig_cm(struct rig_conn *c, enum rdma_cm_event_type type, int status)
+void rig_cm(struct rig_conn *c, enum rdma_cm_event_type type, int status)
 {
 	double_push_cm(c->id, type, status, NULL, 0);
 }
 
-void
-rig_on_conn_closed(void *data)
+void rig_on_conn_closed(void *data)
 {
 	struct rig_conn *c = data;
 
@@ -392,34 +360,30 @@ rig_on_conn_closed(void *data)
 	c->closed_at = rig_count();
 }
 
-void
-rig_conn_close(struct rig_conn *c)
+void rig_conn_close(struct rig_conn *c)
 {
 	rpma_uv_conn_close(c->conn, rig_on_conn_closed, c);
 }
 
-void
-rig_conn_gone(struct rig_conn *c)
+void rig_conn_gone(struct rig_conn *c)
 {
 	rig_conn_close(c);
 	RIG_UNTIL(c->closed > 0);
 }
 
-void
-rig_read(struct rig_conn *c, struct rig_op *op, size_t len)
+void rig_read(struct rig_conn *c, struct rig_op *op, size_t len)
 {
-	rig_watch(rpma_uv_read(c->conn, &op->op, rig_local(0), rig_remote(RIG_MEM_SIZE / 2), len, 0),
+	rig_watch(
+		rpma_uv_read(c->conn, &op->op, rig_local(0), rig_remote(RIG_MEM_SIZE / 2), len, 0),
 		&op->done);
 }
 
-void
-rig_send(struct rig_conn *c, struct rig_op *op, size_t len)
+void rig_send(struct rig_conn *c, struct rig_op *op, size_t len)
 {
 	rig_watch(rpma_uv_send(c->conn, &op->op, rig_local(0), len, 0), &op->done);
 }
 
-void
-rig_recv(struct rig_conn *c, struct rig_op *op, size_t len)
+void rig_recv(struct rig_conn *c, struct rig_op *op, size_t len)
 {
 	rig_watch(rpma_uv_recv(c->conn, &op->op, rig_local(0), len), &op->done);
 }

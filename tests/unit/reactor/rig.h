@@ -37,10 +37,10 @@ struct rig {
 	bool is_closing;
 	bool is_closed;
 	unsigned closed_at; /* of rig_count(), as are all "at" */
-	int fds;            /* open before */
+	int fds; /* open before */
 
 	/* of the loop, since the start of the test */
-	unsigned polls;  /* looks for events without sleeping */
+	unsigned polls; /* looks for events without sleeping */
 	unsigned sleeps; /* looks that might have slept */
 
 	int watch_errno; /* of the next descriptor that the loop would watch; 0: none */
@@ -70,13 +70,13 @@ bool rig_turn(void);
 /* one turn that does not sleep */
 void rig_glance(void);
 
-#define RIG_UNTIL(condition)                                                    \
-	do {                                                                    \
-		for (unsigned turns_ = 0; !(condition); turns_++) {             \
-			assert_true(turns_ < RIG_TURNS);                        \
-			if (!rig_turn() && !(condition))                        \
+#define RIG_UNTIL(condition)                                                      \
+	do {                                                                      \
+		for (unsigned turns_ = 0; !(condition); turns_++) {               \
+			assert_true(turns_ < RIG_TURNS);                          \
+			if (!rig_turn() && !(condition))                          \
 				fail_msg("the loop ended before %s", #condition); \
-		}                                                               \
+		}                                                                 \
 	} while (0)
 
 /* turns without sleeping until nothing is left to do at once; the loop is kept alive meanwhile */
@@ -146,30 +146,28 @@ void rig_conn_ready_sizes(struct rig_conn *c, uint32_t sq_size, uint32_t rq_size
 void rig_cm(struct rig_conn *c, enum rdma_cm_event_type type, int status);
 
 void rig_conn_close(struct rig_conn *c); /* and note when it was closed */
-void rig_conn_gone(struct rig_conn *c);  /* close and run until it is */
-void rig_on_conn_closed(void *data);     /* data: struct rig_conn */
+void rig_conn_gone(struct rig_conn *c); /* close and run until it is */
+void rig_on_conn_closed(void *data); /* data: struct rig_conn */
 
 /* operations on the rig's region, at an offset; the watched storage is the caller's */
 void rig_read(struct rig_conn *c, struct rig_op *op, size_t len);
 void rig_send(struct rig_conn *c, struct rig_op *op, size_t len);
 void rig_recv(struct rig_conn *c, struct rig_op *op, size_t len);
 
-static inline rpma_uv_local_t
-rig_local(size_t offset)
+static inline rpma_uv_local_t rig_local(size_t offset)
 {
 	return (rpma_uv_local_t){ rig.mr, offset };
 }
 
-static inline rpma_uv_remote_t
-rig_remote(size_t offset)
+static inline rpma_uv_remote_t rig_remote(size_t offset)
 {
 	return (rpma_uv_remote_t){ rig.remote, offset };
 }
 
-#define assert_done(done_, status_)                            \
-	do {                                                   \
-		assert_int_equal((done_).times, 1);            \
-		assert_int_equal((done_).status, (status_));   \
+#define assert_done(done_, status_)                          \
+	do {                                                 \
+		assert_int_equal((done_).times, 1);          \
+		assert_int_equal((done_).status, (status_)); \
 	} while (0)
 
 #endif /* RPMA_UV_TEST_RIG_H */

@@ -4,7 +4,8 @@
 /*
  * submit_again.c - a kernel that takes nothing for now is asked again
  *
- * Proven: EAGAIN with nothing in flight, so that no completion could wake the loop, ends by a timer;
+ * Proven: EAGAIN with nothing in flight, so that no completion could wake the loop, ends by a
+ *         timer;
  * meanwhile the loop sleeps; a completion that comes meanwhile cuts the wait short.
  */
 

@@ -4,7 +4,8 @@
 /*
  * failures.c - the first failure ends a transfer, and is told with its place
  *
- * Proven: at each stage and at many points: nothing new is issued, everything out is waited for, the
+ * Proven: at each stage and at many points: nothing new is issued, everything out is waited for,
+ *         the
  * buffers are back (pulls_teardown() counts), stage, offset, status and detail are those of the
  * first failure, and what was written before a READ failed is synced once more. A second pull with
  * the same transfer works.

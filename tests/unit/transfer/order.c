@@ -4,7 +4,8 @@
 /*
  * order.c - completions come in any order, and the file is right
  *
- * Proven: over many seeds, every durability, old and new files: READs and writes that complete out of
+ * Proven: over many seeds, every durability, old and new files: READs and writes that complete out
+ *         of
  * order give the source's bytes, and in no turn is the watermark ahead of what a power cut would
  * leave. A failing seed is printed.
  */

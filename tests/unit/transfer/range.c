@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright 2026, rpma-uv contributors */
 
-/* range.c - ranges that start and end anywhere, ports that carry little, arguments that are wrong */
+/*
+ * range.c - ranges that start and end anywhere, ports that carry little, arguments that are wrong
+ */
 
 #include "pulls.h"
 

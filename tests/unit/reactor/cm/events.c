@@ -6,8 +6,7 @@
 #include "rig.h"
 
 /* a refused connect leaves nothing unacknowledged, and neither do events that nobody has read */
-static void
-events__refused(void **state)
+static void events__refused(void **state)
 {
 	struct rig_conn c;
 	struct rig_done done;
@@ -32,8 +31,7 @@ events__refused(void **state)
 }
 
 /* UNREACHABLE after ESTABLISHED, and whatever else comes late or twice: the connection lives */
-static void
-events__late_ones(void **state)
+static void events__late_ones(void **state)
 {
 	static const enum rdma_cm_event_type types[] = {
 		RDMA_CM_EVENT_ADDR_RESOLVED,
@@ -73,8 +71,7 @@ events__late_ones(void **state)
 }
 
 /* early ones do not hurry a connection on */
-static void
-events__early_ones(void **state)
+static void events__early_ones(void **state)
 {
 	struct rig_conn c;
 	struct rig_done done;
@@ -96,8 +93,7 @@ events__early_ones(void **state)
 }
 
 /* DISCONNECTED, then TIMEWAIT_EXIT, then both again: one end, one close */
-static void
-events__disconnected_twice(void **state)
+static void events__disconnected_twice(void **state)
 {
 	struct rig_conn c;
 	struct rig_done end;
@@ -119,8 +115,7 @@ events__disconnected_twice(void **state)
 }
 
 /* a non-blocking channel with nothing to read says so: no error, no word */
-static void
-events__nothing_to_read(void **state)
+static void events__nothing_to_read(void **state)
 {
 	struct rig_conn c;
 	struct rig_done end;
@@ -142,8 +137,7 @@ events__nothing_to_read(void **state)
 }
 
 /* more events than are handled in a turn: the rest in the next ones */
-static void
-events__many(void **state)
+static void events__many(void **state)
 {
 	struct rig_conn c;
 	uint64_t before;
@@ -162,8 +156,7 @@ events__many(void **state)
 }
 
 /* no channel: no connection manager here, or the errno; and it is tried again the next time */
-static void
-events__no_channel(void **state)
+static void events__no_channel(void **state)
 {
 	static const int errors[][2] = { { ENOENT, UV_ENODEV }, { EMFILE, UV_EMFILE } };
 
@@ -173,7 +166,8 @@ events__no_channel(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		rig_conn_new(&c, NULL);
 		double_fail("rdma_create_event_channel", 1, errors[i][0]);
-		assert_int_equal(rig_await(rpma_uv_connect(c.conn, NULL, UNIT_ADDR, UNIT_PORT, NULL)),
+		assert_int_equal(
+			rig_await(rpma_uv_connect(c.conn, NULL, UNIT_ADDR, UNIT_PORT, NULL)),
 			errors[i][1]);
 		rig_conn_gone(&c);
 	}
@@ -186,8 +180,7 @@ events__no_channel(void **state)
 	rig_conn_ready(&c, NULL);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(events__refused),

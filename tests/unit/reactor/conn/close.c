@@ -8,8 +8,7 @@
 static struct rig_conn conn;
 static unsigned ids_in_callback;
 
-static void
-close_it(rpma_uv_future_t *f, int status)
+static void close_it(rpma_uv_future_t *f, int status)
 {
 	(void)f;
 	(void)status;
@@ -18,8 +17,7 @@ close_it(rpma_uv_future_t *f, int status)
 	ids_in_callback = double_live(DOUBLE_ID);
 }
 
-static void
-expect_closed(void)
+static void expect_closed(void)
 {
 	RIG_UNTIL(conn.closed > 0);
 	rig_settle();
@@ -30,8 +28,7 @@ expect_closed(void)
 }
 
 /* in the callback of its connect, refused or not */
-static void
-close__in_connect_callback(void **state)
+static void close__in_connect_callback(void **state)
 {
 	(void)state;
 	rig_conn_new(&conn, NULL);
@@ -46,14 +43,14 @@ close__in_connect_callback(void **state)
 }
 
 /* in the callback of an operation, with others posted and unread events */
-static void
-close__in_operation_callback(void **state)
+static void close__in_operation_callback(void **state)
 {
 	static struct rig_op more, recv;
 
 	(void)state;
 	rig_conn_ready(&conn, NULL);
-	rpma_uv_then(rpma_uv_read(conn.conn, NULL, rig_local(0), rig_remote(0), 8, 0), close_it, NULL);
+	rpma_uv_then(
+		rpma_uv_read(conn.conn, NULL, rig_local(0), rig_remote(0), 8, 0), close_it, NULL);
 	rig_read(&conn, &more, 8);
 	rig_recv(&conn, &recv, 8);
 	rig_settle();
@@ -68,8 +65,7 @@ close__in_operation_callback(void **state)
 }
 
 /* in the callback that tells of its end, with the event that ended it just acknowledged */
-static void
-close__in_end_callback(void **state)
+static void close__in_end_callback(void **state)
 {
 	(void)state;
 	rig_conn_ready(&conn, NULL);
@@ -79,8 +75,7 @@ close__in_end_callback(void **state)
 }
 
 /* in the callback of its disconnect: CLOSED by then */
-static void
-close__in_disconnect_callback(void **state)
+static void close__in_disconnect_callback(void **state)
 {
 	(void)state;
 	rig_conn_ready(&conn, NULL);
@@ -90,8 +85,7 @@ close__in_disconnect_callback(void **state)
 }
 
 /* no callback is no must; the reactor's waits for it */
-static void
-close__without_callback(void **state)
+static void close__without_callback(void **state)
 {
 	(void)state;
 	rig_conn_ready(&conn, NULL);
@@ -100,8 +94,7 @@ close__without_callback(void **state)
 	assert_int_equal(double_live(DOUBLE_QP), 0);
 }
 
-static void
-make_another(void *data)
+static void make_another(void *data)
 {
 	static struct rig_conn another;
 
@@ -110,8 +103,7 @@ make_another(void *data)
 }
 
 /* a connection made in the close callback of another */
-static void
-close__another_in_callback(void **state)
+static void close__another_in_callback(void **state)
 {
 	(void)state;
 	rig_conn_ready(&conn, NULL);
@@ -120,8 +112,7 @@ close__another_in_callback(void **state)
 	assert_int_equal(rig_stats().conns, 1);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(close__in_connect_callback),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright 2026, rpma-uv contributors */
 
-/* drain.c - the end of a connection: everything posted comes back, or the device is made to let go */
+/*
+ * drain.c - the end of a connection: everything posted comes back, or the device is made to let go
+ */
 
 #include "rig.h"
 
@@ -10,8 +12,7 @@
 static struct rig_op sends[N], recvs[N];
 
 /* n posted sends, of which only the last is signalled, n receives; and more that wait */
-static void
-post(struct rig_conn *c)
+static void post(struct rig_conn *c)
 {
 	rig_conn_ready_sizes(c, 40, N);
 	for (unsigned i = 0; i < N; i++) {
@@ -24,8 +25,7 @@ post(struct rig_conn *c)
 	assert_false(double_pending_send(c->qp, 0)->send_flags & IBV_SEND_SIGNALED);
 }
 
-static void
-expect_all(int status)
+static void expect_all(int status)
 {
 	for (unsigned i = 0; i < N; i++) {
 		assert_done(recvs[i].done, status);
@@ -33,8 +33,7 @@ expect_all(int status)
 	}
 }
 
-static unsigned
-count_done(void)
+static unsigned count_done(void)
 {
 	unsigned n = 0;
 
@@ -44,8 +43,7 @@ count_done(void)
 }
 
 /* the queue pair breaks with n posted, some unsignalled: n futures end, once each */
-static void
-drain__queue_pair_in_error(void **state)
+static void drain__queue_pair_in_error(void **state)
 {
 	struct rig_done end;
 	struct rig_conn c;
@@ -63,8 +61,7 @@ drain__queue_pair_in_error(void **state)
 }
 
 /* one fails for a reason of its own: that one tells it, its neighbours end with the same, once */
-static void
-drain__first_error_is_everybodys(void **state)
+static void drain__first_error_is_everybodys(void **state)
 {
 	struct rig_done end;
 	struct rig_conn c;
@@ -92,8 +89,7 @@ drain__first_error_is_everybodys(void **state)
 }
 
 /* the peer disconnects while completions are unread: those count, the rest ends with the reason */
-static void
-drain__disconnected_with_unread_completions(void **state)
+static void drain__disconnected_with_unread_completions(void **state)
 {
 	static struct rig_op read;
 	struct rig_done end;
@@ -120,8 +116,7 @@ drain__disconnected_with_unread_completions(void **state)
 }
 
 /* the peer never answers our disconnect: the deadline ends it */
-static void
-drain__peer_never_answers(void **state)
+static void drain__peer_never_answers(void **state)
 {
 	struct rig_done done, end;
 	struct rig_conn c;
@@ -143,8 +138,7 @@ drain__peer_never_answers(void **state)
 	rig_conn_gone(&c);
 }
 
-static void
-expect_no_queue_pair(rpma_uv_future_t *f, int status)
+static void expect_no_queue_pair(rpma_uv_future_t *f, int status)
 {
 	/* the memory is ours again: nothing of the device may hold it */
 	assert_int_equal(double_live(DOUBLE_QP), 0);
@@ -152,8 +146,7 @@ expect_no_queue_pair(rpma_uv_future_t *f, int status)
 }
 
 /* what was posted is never flushed: the futures end only when the queue pair is gone */
-static void
-drain__never_flushed(void **state)
+static void drain__never_flushed(void **state)
 {
 	struct rig_conn c;
 
@@ -178,8 +171,7 @@ drain__never_flushed(void **state)
 }
 
 /* completions that were there when the queue pair went are taken for what they say */
-static void
-drain__completions_outlive_the_queue_pair(void **state)
+static void drain__completions_outlive_the_queue_pair(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 	struct rig_conn c, other;
@@ -212,8 +204,7 @@ drain__completions_outlive_the_queue_pair(void **state)
 }
 
 /* both ends disconnect at the same time: one end, one close */
-static void
-drain__both_at_once(void **state)
+static void drain__both_at_once(void **state)
 {
 	struct rig_done done, end;
 	struct rig_conn c;
@@ -234,8 +225,7 @@ drain__both_at_once(void **state)
 }
 
 /* a disconnect that the provider refuses: the queue pair is stopped by hand */
-static void
-drain__disconnect_fails(void **state)
+static void drain__disconnect_fails(void **state)
 {
 	struct rig_done done;
 	struct rig_conn c;
@@ -251,8 +241,7 @@ drain__disconnect_fails(void **state)
 	assert_done(done, 0);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(drain__queue_pair_in_error),

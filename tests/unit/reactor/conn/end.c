@@ -6,8 +6,7 @@
 #include "rig.h"
 
 /* each reason: by event, by failure of an operation, by us */
-static void
-end__reasons(void **state)
+static void end__reasons(void **state)
 {
 	static const struct {
 		enum rdma_cm_event_type type;
@@ -40,8 +39,7 @@ end__reasons(void **state)
 }
 
 /* a wait for the end can be given up */
-static void
-end__cancelled(void **state)
+static void end__cancelled(void **state)
 {
 	struct rig_conn c;
 	rpma_uv_op_t op;
@@ -56,8 +54,7 @@ end__cancelled(void **state)
 }
 
 /* a connection that never was READY ends with the reason for that */
-static void
-end__never_ready(void **state)
+static void end__never_ready(void **state)
 {
 	struct rig_conn c;
 	struct rig_done end;
@@ -73,8 +70,7 @@ end__never_ready(void **state)
 }
 
 /* a disconnect: what waits ends, what is posted comes back, then it is done; a second is refused */
-static void
-end__disconnect(void **state)
+static void end__disconnect(void **state)
 {
 	static struct rig_op sends[3], recv;
 	struct rig_done done, second, end;
@@ -115,8 +111,7 @@ end__disconnect(void **state)
 }
 
 /* a running disconnect cannot be recalled */
-static void
-end__disconnect_cancelled(void **state)
+static void end__disconnect_cancelled(void **state)
 {
 	struct rig_conn c;
 	rpma_uv_op_t op;
@@ -129,8 +124,7 @@ end__disconnect_cancelled(void **state)
 }
 
 /* on one that is not READY */
-static void
-end__disconnect_refused(void **state)
+static void end__disconnect_refused(void **state)
 {
 	struct rig_conn c;
 
@@ -143,8 +137,7 @@ end__disconnect_refused(void **state)
 }
 
 /* no room for the future: NULL, and the connection is as it was */
-static void
-end__out_of_memory(void **state)
+static void end__out_of_memory(void **state)
 {
 	struct rpma_conn_cfg *cfg = rig_cfg(10, 10, 0);
 	rpma_uv_op_t op;
@@ -166,8 +159,7 @@ end__out_of_memory(void **state)
 	assert_int_equal(rig_stats().futures_pending, 0);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(end__reasons),

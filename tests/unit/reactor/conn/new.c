@@ -6,8 +6,7 @@
 #include "rig.h"
 
 /* NULL, no send queue, sizes beyond reason; outputs untouched, nothing left */
-static void
-new__refused(void **state)
+static void new__refused(void **state)
 {
 	rpma_uv_conn_t *conn = UNIT_UNTOUCHED;
 	struct rpma_conn_cfg *cfg = rig_cfg(10, 10, 0);
@@ -29,8 +28,7 @@ new__refused(void **state)
 }
 
 /* the queue pair is made as cfg says, which is copied; its completion queues are the reactor's */
-static void
-new__configuration(void **state)
+static void new__configuration(void **state)
 {
 	struct rpma_conn_cfg *cfg = rig_cfg(12, 34, 777);
 	const struct ibv_qp_init_attr_ex *attr;
@@ -55,8 +53,7 @@ new__configuration(void **state)
 }
 
 /* what the peer said, before and after; its address; its configuration */
-static void
-new__questions(void **state)
+static void new__questions(void **state)
 {
 	struct rpma_conn_private_data pd = { UNIT_UNTOUCHED, 1 };
 	struct rpma_peer_cfg *pcfg = NULL;
@@ -79,8 +76,7 @@ new__questions(void **state)
 }
 
 /* the peer's address, numeric with its port, in both families */
-static void
-new__remote_address(void **state)
+static void new__remote_address(void **state)
 {
 	struct rig_conn c;
 
@@ -92,8 +88,7 @@ new__remote_address(void **state)
 	assert_string_equal(rpma_uv_conn_remote_addr(c.conn), "[2001:db8::1]:80");
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(new__refused),

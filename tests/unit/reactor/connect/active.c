@@ -5,15 +5,13 @@
 
 #include "rig.h"
 
-static rpma_uv_future_t *
-connect_to(struct rig_conn *c)
+static rpma_uv_future_t *connect_to(struct rig_conn *c)
 {
 	return rpma_uv_connect(c->conn, NULL, UNIT_ADDR, UNIT_PORT, NULL);
 }
 
 /* parameters of the connection, options of the id, attributes of the queue pair */
-static void
-active__parameters(void **state)
+static void active__parameters(void **state)
 {
 	const struct rdma_conn_param *param;
 	struct ibv_qp_init_attr init;
@@ -38,8 +36,7 @@ active__parameters(void **state)
 }
 
 /* older kernels know no such option, older devices no such timer: no failure */
-static void
-active__options_refused(void **state)
+static void active__options_refused(void **state)
 {
 	struct rig_conn c;
 
@@ -51,8 +48,7 @@ active__options_refused(void **state)
 }
 
 /* each provider call that fails: the future fails with its errno, and so does the connection */
-static void
-active__provider_refuses(void **state)
+static void active__provider_refuses(void **state)
 {
 	static const char *const calls[] = { "rdma_create_event_channel", "rdma_create_id",
 		"rdma_resolve_addr", "ibv_query_port", "rdma_resolve_route", "rdma_create_qp_ex",
@@ -87,8 +83,7 @@ active__provider_refuses(void **state)
 }
 
 /* events that end a step */
-static void
-active__events_of_failure(void **state)
+static void active__events_of_failure(void **state)
 {
 	static const struct {
 		unsigned steps; /* events before it */
@@ -134,8 +129,7 @@ active__events_of_failure(void **state)
 }
 
 /* the peer stays silent: each step has a deadline of its own */
-static void
-active__deadlines(void **state)
+static void active__deadlines(void **state)
 {
 	struct rpma_conn_cfg *cfg = rig_cfg(0, 0, 300);
 
@@ -164,8 +158,7 @@ active__deadlines(void **state)
 }
 
 /* an answer that has arrived wins over the deadline that has passed meanwhile */
-static void
-active__late_loop(void **state)
+static void active__late_loop(void **state)
 {
 	struct rig_done done;
 	struct rig_conn c;
@@ -185,8 +178,7 @@ active__late_loop(void **state)
 }
 
 /* receives posted before are on the queue before the peer is asked: as many as fit */
-static void
-active__receives_first(void **state)
+static void active__receives_first(void **state)
 {
 	static struct rig_op recvs[400];
 	struct rpma_conn_cfg *cfg = rig_cfg(0, 300, 0);
@@ -223,8 +215,7 @@ active__receives_first(void **state)
 }
 
 /* a receive that the device refuses ends alone; the others are on the queue */
-static void
-active__receive_refused(void **state)
+static void active__receive_refused(void **state)
 {
 	static struct rig_op recvs[5];
 	struct rig_conn c;
@@ -245,8 +236,7 @@ active__receive_refused(void **state)
 }
 
 /* arguments and states */
-static void
-active__refused(void **state)
+static void active__refused(void **state)
 {
 	struct rpma_conn_private_data no_ptr = { NULL, 3 }, no_len = { "abc", 0 };
 	struct rig_done done[6];
@@ -275,8 +265,7 @@ active__refused(void **state)
 }
 
 /* no room for the future: NULL, and the connection is NEW */
-static void
-active__out_of_memory(void **state)
+static void active__out_of_memory(void **state)
 {
 	struct rig_conn c;
 
@@ -288,8 +277,7 @@ active__out_of_memory(void **state)
 }
 
 /* cancelled at each step: abandoned at once */
-static void
-active__cancelled(void **state)
+static void active__cancelled(void **state)
 {
 	(void)state;
 	double_auto_bits(DOUBLE_AUTO_FLUSH);
@@ -319,8 +307,7 @@ active__cancelled(void **state)
 }
 
 /* the negotiated depth is the queue pair's, not the event's; a device that says 0 still gets one */
-static void
-active__read_depth(void **state)
+static void active__read_depth(void **state)
 {
 	static struct rig_op reads[5];
 	static const int depths[] = { 1, 3, 0 };
@@ -342,8 +329,7 @@ active__read_depth(void **state)
 static struct verbs_context other_device;
 
 /* the route leads over another device than the peer's */
-static void
-active__another_device(void **state)
+static void active__another_device(void **state)
 {
 	struct rpma_peer *peer = NULL;
 	struct rig_conn c = { 0 };
@@ -359,8 +345,7 @@ active__another_device(void **state)
 	unit_peer_delete(peer);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(active__parameters),

@@ -9,26 +9,23 @@ static rpma_uv_ep_t *ep;
 static struct rdma_cm_id *listen_id;
 static rpma_uv_conn_req_t *request;
 
-static void
-show(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
+static void show(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
 {
 	assert_ptr_equal(from, ep);
 	assert_ptr_equal(data, &request);
 	request = req;
 }
 
-static void
-listen_here(void)
+static void listen_here(void)
 {
-	assert_int_equal(rpma_uv_listen(&rig.reactor, rig.peer, UNIT_ADDR, UNIT_PORT, 0, show, &request,
-				 &ep),
+	assert_int_equal(rpma_uv_listen(&rig.reactor, rig.peer, UNIT_ADDR, UNIT_PORT, 0, show,
+				 &request, &ep),
 		0);
 	listen_id = double_last_id();
 }
 
 /* the next request, as the program sees it */
-static rpma_uv_conn_req_t *
-next_request(struct rig_conn *c, const void *data, uint8_t len)
+static rpma_uv_conn_req_t *next_request(struct rig_conn *c, const void *data, uint8_t len)
 {
 	request = NULL;
 	c->id = double_push_request(listen_id, data, len);
@@ -37,8 +34,7 @@ next_request(struct rig_conn *c, const void *data, uint8_t len)
 }
 
 /* a request is accepted; receives are posted before; parameters as on the active side */
-static void
-passive__accept(void **state)
+static void passive__accept(void **state)
 {
 	static struct rig_op recv;
 	const struct rdma_conn_param *param;
@@ -83,8 +79,7 @@ passive__accept(void **state)
 }
 
 /* each provider call that fails: the future fails with its errno, the peer learns */
-static void
-passive__provider_refuses(void **state)
+static void passive__provider_refuses(void **state)
 {
 	static const char *const calls[] = { "ibv_query_port", "rdma_create_qp_ex", "rdma_accept",
 		"ibv_query_qp" };
@@ -113,8 +108,7 @@ passive__provider_refuses(void **state)
 }
 
 /* the peer goes silent after its request, or gives up */
-static void
-passive__not_established(void **state)
+static void passive__not_established(void **state)
 {
 	static const struct {
 		enum rdma_cm_event_type type;
@@ -146,8 +140,7 @@ passive__not_established(void **state)
 }
 
 /* wrong connections and data: the future fails, the request is consumed, the peer learns */
-static void
-passive__refused(void **state)
+static void passive__refused(void **state)
 {
 	struct rpma_conn_private_data no_ptr = { NULL, 3 };
 	struct rig_conn c, fresh, other;
@@ -158,7 +151,8 @@ passive__refused(void **state)
 	listen_here();
 	double_log_clear();
 	assert_int_equal(
-		rig_await(rpma_uv_accept(next_request(&other, NULL, 0), NULL, c.conn, NULL)), UV_EINVAL);
+		rig_await(rpma_uv_accept(next_request(&other, NULL, 0), NULL, c.conn, NULL)),
+		UV_EINVAL);
 	assert_int_equal(
 		rig_await(rpma_uv_accept(next_request(&other, "x", 1), NULL, fresh.conn, &no_ptr)),
 		UV_EINVAL);
@@ -169,12 +163,12 @@ passive__refused(void **state)
 	assert_int_equal(double_calls("rdma_reject"), 3);
 	/* what was refused has not changed the connection */
 	assert_int_equal(
-		rig_await(rpma_uv_accept(next_request(&fresh, NULL, 0), NULL, fresh.conn, NULL)), 0);
+		rig_await(rpma_uv_accept(next_request(&fresh, NULL, 0), NULL, fresh.conn, NULL)),
+		0);
 }
 
 /* no room for the future: NULL, the request is gone, the connection is NEW */
-static void
-passive__out_of_memory(void **state)
+static void passive__out_of_memory(void **state)
 {
 	rpma_uv_conn_req_t *req;
 	struct rig_conn c;
@@ -187,12 +181,12 @@ passive__out_of_memory(void **state)
 	unit_alloc_fail(1);
 	assert_null(rpma_uv_accept(req, NULL, c.conn, NULL));
 	assert_int_equal(double_calls("rdma_reject"), 1);
-	assert_int_equal(rig_await(rpma_uv_accept(next_request(&c, NULL, 0), NULL, c.conn, NULL)), 0);
+	assert_int_equal(
+		rig_await(rpma_uv_accept(next_request(&c, NULL, 0), NULL, c.conn, NULL)), 0);
 }
 
 /* cancelled: abandoned */
-static void
-passive__cancelled(void **state)
+static void passive__cancelled(void **state)
 {
 	struct rig_conn c;
 	rpma_uv_op_t op;
@@ -207,8 +201,7 @@ passive__cancelled(void **state)
 	rig_conn_gone(&c);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(passive__accept),

@@ -12,8 +12,7 @@ static struct rpma_conn_private_data answer;
 static bool is_rejecting;
 static unsigned requests;
 
-static void
-on_request(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
+static void on_request(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
 {
 	struct rpma_conn_private_data pd = { NULL, 0 };
 
@@ -27,14 +26,14 @@ on_request(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
 	assert_int_equal(pd.len, 56);
 	assert_string_equal(pd.ptr, "may I?");
 	if (is_rejecting)
-		rig_watch(rpma_uv_reject(req, NULL, answer.ptr != NULL ? &answer : NULL), &answered);
+		rig_watch(
+			rpma_uv_reject(req, NULL, answer.ptr != NULL ? &answer : NULL), &answered);
 	else
 		rig_watch(rpma_uv_accept(req, NULL, server.conn, &answer), &answered);
 	memset(answer.ptr, 0, answer.len); /* copied */
 }
 
-static void
-meet(char *word)
+static void meet(char *word)
 {
 	char question[] = "may I?";
 	struct rpma_conn_private_data pd = { question, sizeof(question) };
@@ -54,8 +53,7 @@ meet(char *word)
 }
 
 /* both sides see what the other sent; the acceptance is the connection's memory */
-static void
-private_data__both_ways(void **state)
+static void private_data__both_ways(void **state)
 {
 	struct rpma_conn_private_data pd = { NULL, 0 };
 	char word[] = "you may";
@@ -74,8 +72,7 @@ private_data__both_ways(void **state)
 }
 
 /* a rejection with a word of why: readable on the connection that failed */
-static void
-private_data__of_a_rejection(void **state)
+static void private_data__of_a_rejection(void **state)
 {
 	struct rpma_conn_private_data pd = { NULL, 0 };
 	char word[] = "not today";
@@ -92,8 +89,7 @@ private_data__of_a_rejection(void **state)
 }
 
 /* no memory for it: a connection cannot do without, a rejection can */
-static void
-private_data__out_of_memory(void **state)
+static void private_data__out_of_memory(void **state)
 {
 	struct rpma_conn_private_data pd = { UNIT_UNTOUCHED, 1 };
 	struct rig_done done;
@@ -122,8 +118,7 @@ private_data__out_of_memory(void **state)
 	}
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(private_data__both_ways),

@@ -11,19 +11,18 @@
 /* libuv's calls come here, and ours of numeric addresses too */
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
-	struct addrinfo **res);
+EXPORTED int getaddrinfo(
+	const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **res);
 
 static uv_sem_t answer_now, asked;
 static bool is_silent; /* read by the pool's threads */
 
-int
-getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
-	struct addrinfo **res)
+int getaddrinfo(
+	const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **res)
 {
 	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
-		(int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(
-			RTLD_NEXT, "getaddrinfo");
+		(int (*)(const char *, const char *, const struct addrinfo *,
+			struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo");
 
 	if (__atomic_load_n(&is_silent, __ATOMIC_SEQ_CST) && !(hints->ai_flags & AI_NUMERICHOST)) {
 		uv_sem_post(&asked);
@@ -32,24 +31,21 @@ getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 	return real(node, service, hints, res);
 }
 
-static void
-silence(void)
+static void silence(void)
 {
 	uv_sem_init(&answer_now, 0);
 	uv_sem_init(&asked, 0);
 	__atomic_store_n(&is_silent, true, __ATOMIC_SEQ_CST);
 }
 
-static void
-talk_again(void)
+static void talk_again(void)
 {
 	uv_sem_post(&answer_now);
 	__atomic_store_n(&is_silent, false, __ATOMIC_SEQ_CST);
 }
 
 /* a name: resolved, connected, and shown as a number */
-static void
-resolver__name(void **state)
+static void resolver__name(void **state)
 {
 	struct rig_conn c;
 
@@ -61,8 +57,7 @@ resolver__name(void **state)
 }
 
 /* a name that cannot be resolved, and ones that libuv does not even ask for */
-static void
-resolver__no_such_name(void **state)
+static void resolver__no_such_name(void **state)
 {
 	static char long_name[2000];
 	const char *names[] = { "256.256.256.256.invalid", "", long_name };
@@ -84,16 +79,14 @@ resolver__no_such_name(void **state)
 
 static unsigned ticks;
 
-static void
-tick(uv_timer_t *timer)
+static void tick(uv_timer_t *timer)
 {
 	(void)timer;
 	ticks++;
 }
 
 /* a resolver that never answers: the loop's timers keep firing, and the connect times out */
-static void
-resolver__never_answers(void **state)
+static void resolver__never_answers(void **state)
 {
 	static uv_timer_t timer;
 	struct rig_done done;
@@ -116,8 +109,7 @@ resolver__never_answers(void **state)
 }
 
 /* closed while the name is looked up: the answer finds nobody */
-static void
-resolver__abandoned(void **state)
+static void resolver__abandoned(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -149,8 +141,7 @@ resolver__abandoned(void **state)
 }
 
 /* no memory for the look-up */
-static void
-resolver__out_of_memory(void **state)
+static void resolver__out_of_memory(void **state)
 {
 	struct rig_conn c;
 	rpma_uv_op_t op;
@@ -158,12 +149,11 @@ resolver__out_of_memory(void **state)
 	(void)state;
 	rig_conn_new(&c, NULL);
 	unit_alloc_fail(1);
-	assert_int_equal(rig_await(rpma_uv_connect(c.conn, &op, "localhost", UNIT_PORT, NULL)),
-		UV_ENOMEM);
+	assert_int_equal(
+		rig_await(rpma_uv_connect(c.conn, &op, "localhost", UNIT_PORT, NULL)), UV_ENOMEM);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(resolver__name),

@@ -13,8 +13,7 @@ static uv_sem_t go, asked;
 static bool is_slow, is_event_early;
 static uv_thread_t loop_thread;
 
-int
-__wrap_rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
+int __wrap_rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 {
 	uv_thread_t self = uv_thread_self();
 	int ret;
@@ -34,8 +33,7 @@ __wrap_rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	return __real_rdma_resolve_route(id, timeout_ms);
 }
 
-static rpma_uv_future_t *
-start(struct rig_conn *c, struct rig_done *done)
+static rpma_uv_future_t *start(struct rig_conn *c, struct rig_done *done)
 {
 	rpma_uv_future_t *f;
 
@@ -51,16 +49,14 @@ start(struct rig_conn *c, struct rig_done *done)
 }
 
 /* until the pool's thread is within the call */
-static void
-await_call(void)
+static void await_call(void)
 {
 	while (uv_sem_trywait(&asked) != 0)
 		rig_glance();
 }
 
 /* it connects, and the loop turned meanwhile */
-static void
-route__connects(void **state)
+static void route__connects(void **state)
 {
 	struct rig_done done;
 	struct rig_conn c;
@@ -84,8 +80,7 @@ route__connects(void **state)
 }
 
 /* the call fails on the pool's thread */
-static void
-route__refused(void **state)
+static void route__refused(void **state)
 {
 	struct rig_done done;
 	struct rig_conn c;
@@ -102,8 +97,7 @@ route__refused(void **state)
 }
 
 /* closed, cancelled or too late while the pool's thread is in the call: the id waits for it */
-static void
-route__ended_meanwhile(void **state)
+static void route__ended_meanwhile(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -148,8 +142,7 @@ route__ended_meanwhile(void **state)
 }
 
 /* no memory for it */
-static void
-route__out_of_memory(void **state)
+static void route__out_of_memory(void **state)
 {
 	struct rig_conn c;
 	rpma_uv_op_t op;
@@ -166,8 +159,7 @@ route__out_of_memory(void **state)
 	assert_int_equal(rig_await(&op.future), UV_ENOMEM);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(route__connects),

@@ -9,8 +9,7 @@ static struct ibv_qp *arm_qp;
 static unsigned arm_left;
 
 /* a completion after the empty poll and before the arming: it raises no event */
-static void
-complete_before_arming(struct ibv_cq *cq, void *arg)
+static void complete_before_arming(struct ibv_cq *cq, void *arg)
 {
 	(void)cq;
 	(void)arg;
@@ -21,8 +20,7 @@ complete_before_arming(struct ibv_cq *cq, void *arg)
 }
 
 /* it is found by looking again: no event is needed, and none comes */
-static void
-arm__completion_in_the_gap(void **state)
+static void arm__completion_in_the_gap(void **state)
 {
 	static struct rig_op first, second;
 	struct rig_conn c;
@@ -30,7 +28,10 @@ arm__completion_in_the_gap(void **state)
 
 	(void)state;
 	for (unsigned in_one_run = 0; in_one_run < 2; in_one_run++) {
-		/* arrange: the first completion's event disarms the queue, the second comes in the gap */
+		/*
+		 * arrange: the first completion's event disarms the queue, the second comes in the
+		 * gap
+		 */
 		rig_conn_ready(&c, NULL);
 		rig_read(&c, &first, 8);
 		rig_read(&c, &second, 8);
@@ -59,8 +60,7 @@ arm__completion_in_the_gap(void **state)
 }
 
 /* an event without a completion: ignored, counted, and the loop sleeps again */
-static void
-arm__spurious_event(void **state)
+static void arm__spurious_event(void **state)
 {
 	static struct rig_op read;
 	struct rig_conn c;
@@ -89,8 +89,7 @@ arm__spurious_event(void **state)
 }
 
 /* an arming that is refused: nothing can be slept upon, but nothing is lost either */
-static void
-arm__refused(void **state)
+static void arm__refused(void **state)
 {
 	static struct rig_op read;
 	struct rig_conn c;
@@ -113,8 +112,7 @@ arm__refused(void **state)
 }
 
 /* a poll that fails takes nothing, and what is there comes later */
-static void
-arm__poll_fails(void **state)
+static void arm__poll_fails(void **state)
 {
 	static struct rig_op read;
 	struct rig_conn c;
@@ -129,8 +127,7 @@ arm__poll_fails(void **state)
 	assert_done(read.done, 0);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(arm__completion_in_the_gap),

@@ -9,8 +9,7 @@
 
 static struct rig_op reads[MANY], others[MANY];
 
-static unsigned
-count_done(const struct rig_op *ops, unsigned n)
+static unsigned count_done(const struct rig_op *ops, unsigned n)
 {
 	unsigned done = 0;
 
@@ -19,8 +18,7 @@ count_done(const struct rig_op *ops, unsigned n)
 	return done;
 }
 
-static void
-reactor_with(unsigned budget, unsigned entries, int spin_us)
+static void reactor_with(unsigned budget, unsigned entries, int spin_us)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -30,15 +28,13 @@ reactor_with(unsigned budget, unsigned entries, int spin_us)
 	rig_reactor(&opts);
 }
 
-static void
-ready(struct rig_conn *c)
+static void ready(struct rig_conn *c)
 {
 	rig_conn_ready_sizes(c, MANY, 10);
 }
 
 /* 16 KiB each: every one has a completion of its own */
-static void
-send_many(struct rig_conn *c)
+static void send_many(struct rig_conn *c)
 {
 	for (unsigned i = 0; i < MANY; i++)
 		rig_send(c, &reads[i], 16384);
@@ -47,8 +43,7 @@ send_many(struct rig_conn *c)
 }
 
 /* more than a batch of one call: all are taken in one turn, by one event */
-static void
-budget__more_than_a_batch(void **state)
+static void budget__more_than_a_batch(void **state)
 {
 	struct rig_conn c;
 	uint64_t events;
@@ -65,8 +60,7 @@ budget__more_than_a_batch(void **state)
 }
 
 /* a budget of 4 and 100 completions behind one event: turn by turn, no sleep, nothing left over */
-static void
-budget__leftovers(void **state)
+static void budget__leftovers(void **state)
 {
 	struct rig_conn c;
 	uint64_t events;
@@ -89,8 +83,7 @@ budget__leftovers(void **state)
 }
 
 /* the same with a budget that ends within a batch, and exactly at the end of what is there */
-static void
-budget__exact(void **state)
+static void budget__exact(void **state)
 {
 	static const unsigned budgets[] = { 1, 31, 32, 33, MANY - 1, MANY, MANY + 1 };
 
@@ -112,22 +105,21 @@ static struct rig_conn busy;
 static unsigned busy_rounds;
 static bool is_over;
 
-static void
-go_on(rpma_uv_future_t *f, int status)
+static void go_on(rpma_uv_future_t *f, int status)
 {
 	busy_rounds++;
 	if (is_over)
 		return;
 	assert_int_equal(status, 0);
-	(void)rpma_uv_then(rpma_uv_read(busy.conn, (rpma_uv_op_t *)f, rig_local(0), rig_remote(0), 8, 0),
+	(void)rpma_uv_then(
+		rpma_uv_read(busy.conn, (rpma_uv_op_t *)f, rig_local(0), rig_remote(0), 8, 0),
 		go_on, NULL);
 }
 
 static struct verbs_context other_device;
 
 /* a connection that is always busy, on a queue of its own, does not starve another's */
-static void
-starve(bool on_another_device)
+static void starve(bool on_another_device)
 {
 	struct rpma_peer *own = rig.peer, *other = NULL;
 	struct rig_conn quiet;
@@ -156,8 +148,8 @@ starve(bool on_another_device)
 		/* run: four reads that go on for ever, each completed where it is posted */
 		double_auto_bits(DOUBLE_AUTO_CM | DOUBLE_AUTO_FLUSH | DOUBLE_AUTO_DATA);
 		for (unsigned i = 0; i < 4; i++)
-			rpma_uv_then(rpma_uv_read(busy.conn, &reads[i].op, rig_local(0), rig_remote(0),
-					     8, 0),
+			rpma_uv_then(rpma_uv_read(busy.conn, &reads[i].op, rig_local(0),
+					     rig_remote(0), 8, 0),
 				go_on, NULL);
 		for (unsigned i = 0; i < 20; i++)
 			rig_glance();
@@ -176,22 +168,19 @@ starve(bool on_another_device)
 	unit_peer_delete(other);
 }
 
-static void
-budget__nobody_starves(void **state)
+static void budget__nobody_starves(void **state)
 {
 	(void)state;
 	starve(false);
 }
 
-static void
-budget__no_device_starves(void **state)
+static void budget__no_device_starves(void **state)
 {
 	(void)state;
 	starve(true);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(budget__more_than_a_batch),

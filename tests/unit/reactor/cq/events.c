@@ -15,8 +15,7 @@ void __wrap_rdma_destroy_event_channel(struct rdma_event_channel *channel);
 
 static unsigned destroyed;
 
-static void
-not_of_fd(uv_handle_t *handle, void *arg)
+static void not_of_fd(uv_handle_t *handle, void *arg)
 {
 	uv_os_fd_t fd;
 
@@ -26,16 +25,14 @@ not_of_fd(uv_handle_t *handle, void *arg)
 	assert_int_not_equal(fd, *(int *)arg);
 }
 
-int
-__wrap_ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+int __wrap_ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
 	uv_walk(&rig.loop, not_of_fd, &channel->fd);
 	destroyed++;
 	return __real_ibv_destroy_comp_channel(channel);
 }
 
-void
-__wrap_rdma_destroy_event_channel(struct rdma_event_channel *channel)
+void __wrap_rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
 	uv_walk(&rig.loop, not_of_fd, &channel->fd);
 	destroyed++;
@@ -43,8 +40,7 @@ __wrap_rdma_destroy_event_channel(struct rdma_event_channel *channel)
 }
 
 /* the poll handle is closed before the descriptor under it, for both channels */
-static void
-events__handle_before_descriptor(void **state)
+static void events__handle_before_descriptor(void **state)
 {
 	struct rig_conn c;
 
@@ -56,8 +52,7 @@ events__handle_before_descriptor(void **state)
 }
 
 /* events that come after the last look are acknowledged before their queue is destroyed */
-static void
-events__left_at_the_end(void **state)
+static void events__left_at_the_end(void **state)
 {
 	static struct rig_op read;
 	struct rig_conn c;
@@ -79,8 +74,7 @@ events__left_at_the_end(void **state)
 }
 
 /* many events: acknowledged by and by, never more than there were */
-static void
-events__acknowledged_in_batches(void **state)
+static void events__acknowledged_in_batches(void **state)
 {
 	static struct rig_op read;
 	struct rig_conn c;
@@ -103,8 +97,7 @@ events__acknowledged_in_batches(void **state)
 }
 
 /* an interrupted look goes on */
-static void
-events__interrupted(void **state)
+static void events__interrupted(void **state)
 {
 	static struct rig_op read;
 	struct rig_conn c;
@@ -122,8 +115,7 @@ events__interrupted(void **state)
 static struct verbs_context other_device;
 
 /* the channel itself fails: the connections of that device end, and those only */
-static void
-events__channel_fails(void **state)
+static void events__channel_fails(void **state)
 {
 	struct rpma_peer *peer = NULL;
 	struct rig_conn c, other;
@@ -149,13 +141,13 @@ events__channel_fails(void **state)
 
 	/* verify */
 	assert_done(end, UV_ENODEV);
-	assert_int_equal(rig_await(rpma_uv_connect(other.conn, NULL, UNIT_ADDR, UNIT_PORT, NULL)), 0);
+	assert_int_equal(
+		rig_await(rpma_uv_connect(other.conn, NULL, UNIT_ADDR, UNIT_PORT, NULL)), 0);
 	rig_close();
 	unit_peer_delete(peer);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(events__handle_before_descriptor),

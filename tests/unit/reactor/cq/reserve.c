@@ -5,8 +5,7 @@
 
 #include "rig.h"
 
-static void
-reactor_with(unsigned entries)
+static void reactor_with(unsigned entries)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -14,8 +13,7 @@ reactor_with(unsigned entries)
 	rig_reactor(&opts);
 }
 
-static int
-conn_new(uint32_t sq_size, uint32_t rq_size, struct rig_conn *c)
+static int conn_new(uint32_t sq_size, uint32_t rq_size, struct rig_conn *c)
 {
 	struct rpma_conn_cfg *cfg = rig_cfg(sq_size, rq_size, 0);
 	int ret;
@@ -26,9 +24,10 @@ conn_new(uint32_t sq_size, uint32_t rq_size, struct rig_conn *c)
 	return ret;
 }
 
-/* a second queue when the first has no room, on the same channel; room that was given back is used */
-static void
-reserve__another_queue(void **state)
+/*
+ * a second queue when the first has no room, on the same channel; room that was given back is used
+ */
+static void reserve__another_queue(void **state)
 {
 	struct rig_conn c[4];
 
@@ -48,8 +47,7 @@ reserve__another_queue(void **state)
 }
 
 /* a connection larger than a queue gets one of its size; beyond the device's limit there is none */
-static void
-reserve__large(void **state)
+static void reserve__large(void **state)
 {
 	struct rig_conn c;
 
@@ -70,8 +68,7 @@ reserve__large(void **state)
 #define SIZE  4
 
 /* every entry in use at once, on queues that are exactly that long: the double notes an overrun */
-static void
-reserve__never_overrun(void **state)
+static void reserve__never_overrun(void **state)
 {
 	static struct rig_op ops[CONNS][2 * SIZE];
 	struct rig_conn c[CONNS];
@@ -116,8 +113,7 @@ reserve__never_overrun(void **state)
 }
 
 /* each call of the device that fails: refused with its errno, and the next one succeeds */
-static void
-reserve__device_refuses(void **state)
+static void reserve__device_refuses(void **state)
 {
 	static const char *const calls[] = { "ibv_query_device_ex", "ibv_create_comp_channel",
 		"ibv_create_cq" };
@@ -147,8 +143,7 @@ reserve__device_refuses(void **state)
 }
 
 /* no memory, whichever allocation it is */
-static void
-reserve__out_of_memory(void **state)
+static void reserve__out_of_memory(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 	unsigned k;
@@ -169,8 +164,7 @@ reserve__out_of_memory(void **state)
 	assert_true(k > 3 && k < 20);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(reserve__another_queue),

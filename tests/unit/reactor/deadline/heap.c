@@ -20,20 +20,17 @@ static struct watched all[N];
 static uint64_t last_ms;
 static unsigned expired_count;
 
-static struct rpma_uv__reactor *
-impl(void)
+static struct rpma_uv__reactor *impl(void)
 {
 	return rig.reactor.impl;
 }
 
-static uint64_t
-now_ms(void)
+static uint64_t now_ms(void)
 {
 	return uv_hrtime() / 1000000;
 }
 
-static void
-expired(struct rpma_uv__deadline *d)
+static void expired(struct rpma_uv__deadline *d)
 {
 	struct watched *w = rpma_uv__container_of(d, struct watched, deadline);
 
@@ -47,8 +44,7 @@ expired(struct rpma_uv__deadline *d)
 	expired_count++;
 }
 
-static void
-init(void)
+static void init(void)
 {
 	memset(all, 0, sizeof(all));
 	for (unsigned i = 0; i < N; i++) {
@@ -59,24 +55,21 @@ init(void)
 	expired_count = 0;
 }
 
-static void
-set(struct watched *w, uint64_t timeout_ms)
+static void set(struct watched *w, uint64_t timeout_ms)
 {
 	w->at_ms = now_ms() + timeout_ms;
 	rpma_uv__deadline_set(impl(), &w->deadline, timeout_ms);
 	assert_true(rpma_uv__deadline_is_set(&w->deadline));
 }
 
-static void
-clear(struct watched *w)
+static void clear(struct watched *w)
 {
 	w->at_ms = UINT64_MAX;
 	rpma_uv__deadline_clear(impl(), &w->deadline);
 	assert_false(rpma_uv__deadline_is_set(&w->deadline));
 }
 
-static unsigned
-count_set(void)
+static unsigned count_set(void)
 {
 	unsigned n = 0;
 
@@ -86,8 +79,7 @@ count_set(void)
 }
 
 /* random sets, moves and clears against a model: all expire, in order, once for each setting */
-static void
-heap__random_against_model(void **state)
+static void heap__random_against_model(void **state)
 {
 	unsigned set_at_end;
 
@@ -122,8 +114,7 @@ heap__random_against_model(void **state)
 }
 
 /* one that is not set stays so, and so does its neighbour */
-static void
-heap__clear_of_one_not_set(void **state)
+static void heap__clear_of_one_not_set(void **state)
 {
 	(void)state;
 	init();
@@ -138,8 +129,7 @@ heap__clear_of_one_not_set(void **state)
 }
 
 /* many at the same time: each once */
-static void
-heap__equal_times(void **state)
+static void heap__equal_times(void **state)
 {
 	(void)state;
 	init();
@@ -154,8 +144,7 @@ heap__equal_times(void **state)
 }
 
 /* the sun never sets: beyond what a clock can show */
-static void
-heap__for_ever(void **state)
+static void heap__for_ever(void **state)
 {
 	(void)state;
 	init();
@@ -170,8 +159,7 @@ heap__for_ever(void **state)
 
 static unsigned again_times;
 
-static void
-expired_again(struct rpma_uv__deadline *d)
+static void expired_again(struct rpma_uv__deadline *d)
 {
 	if (++again_times < 5)
 		rpma_uv__deadline_set(impl(), d, 3);
@@ -183,8 +171,7 @@ expired_again(struct rpma_uv__deadline *d)
 }
 
 /* set and cleared from within expired() */
-static void
-heap__set_within_expired(void **state)
+static void heap__set_within_expired(void **state)
 {
 	(void)state;
 	init();
@@ -206,8 +193,7 @@ heap__set_within_expired(void **state)
 
 static uv_prepare_t watcher;
 
-static void
-stop_when_done(uv_prepare_t *prepare)
+static void stop_when_done(uv_prepare_t *prepare)
 {
 	(void)prepare;
 	if (expired_count == 2)
@@ -215,8 +201,7 @@ stop_when_done(uv_prepare_t *prepare)
 }
 
 /* the loop sleeps exactly until the earliest, in one run of it */
-static void
-heap__wakes_a_running_loop(void **state)
+static void heap__wakes_a_running_loop(void **state)
 {
 	(void)state;
 	init();
@@ -236,8 +221,7 @@ heap__wakes_a_running_loop(void **state)
 	uv_unref((uv_handle_t *)&rig.anchor);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(heap__random_against_model),

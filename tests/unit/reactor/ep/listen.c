@@ -5,23 +5,20 @@
 
 #include "rig.h"
 
-static void
-on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	(void)ep;
 	(void)req;
 	(void)data;
 }
 
-static int
-listen_on(const char *addr, const char *port, rpma_uv_ep_t **ep)
+static int listen_on(const char *addr, const char *port, rpma_uv_ep_t **ep)
 {
 	return rpma_uv_listen(&rig.reactor, rig.peer, addr, port, 7, on_request, NULL, ep);
 }
 
 /* NULL, and what is not a number: nothing is resolved */
-static void
-listen__refused(void **state)
+static void listen__refused(void **state)
 {
 	rpma_uv_ep_t *ep = UNIT_UNTOUCHED;
 
@@ -45,8 +42,7 @@ listen__refused(void **state)
 }
 
 /* each provider call that fails, and no memory */
-static void
-listen__provider_refuses(void **state)
+static void listen__provider_refuses(void **state)
 {
 	static const char *const calls[] = { "rdma_create_event_channel", "rdma_create_id",
 		"rdma_bind_addr", "rdma_listen" };
@@ -66,8 +62,7 @@ listen__provider_refuses(void **state)
 }
 
 /* the port, chosen by us or for us, in both families; the backlog is passed on */
-static void
-listen__port(void **state)
+static void listen__port(void **state)
 {
 	rpma_uv_ep_t *ep, *other;
 
@@ -81,8 +76,7 @@ listen__port(void **state)
 	assert_int_equal(rpma_uv_ep_port(ep), 0);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(listen__refused),

@@ -11,8 +11,7 @@ static rpma_uv_conn_req_t *shown[8];
 static unsigned shown_count;
 static bool is_closing_on_first;
 
-static void
-show(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
+static void show(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
 {
 	assert_ptr_equal(from, ep);
 	assert_ptr_equal(data, &shown);
@@ -21,19 +20,18 @@ show(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
 		rpma_uv_ep_close(ep, NULL, NULL);
 }
 
-static void
-listen_here(void)
+static void listen_here(void)
 {
 	shown_count = 0;
 	is_closing_on_first = false;
 	double_auto_bits(DOUBLE_AUTO_FLUSH);
 	assert_int_equal(
-		rpma_uv_listen(&rig.reactor, rig.peer, UNIT_ADDR, UNIT_PORT, 0, show, &shown, &ep), 0);
+		rpma_uv_listen(&rig.reactor, rig.peer, UNIT_ADDR, UNIT_PORT, 0, show, &shown, &ep),
+		0);
 	listen_id = double_last_id();
 }
 
-static void
-request(unsigned count)
+static void request(unsigned count)
 {
 	unsigned before = shown_count;
 
@@ -43,8 +41,7 @@ request(unsigned count)
 }
 
 /* each is shown once, with its data or without; a rejection consumes it */
-static void
-requests__reject(void **state)
+static void requests__reject(void **state)
 {
 	struct rpma_conn_private_data pd = { "go away", 8 }, got;
 	struct rpma_conn_private_data no_ptr = { NULL, 5 }, no_len = { "x", 0 };
@@ -73,8 +70,7 @@ requests__reject(void **state)
 }
 
 /* no room for the future: rejected all the same */
-static void
-requests__reject_out_of_memory(void **state)
+static void requests__reject_out_of_memory(void **state)
 {
 	(void)state;
 	listen_here();
@@ -86,8 +82,7 @@ requests__reject_out_of_memory(void **state)
 }
 
 /* the listener closes: those not answered are rejected, those not seen never are */
-static void
-requests__listener_closes(void **state)
+static void requests__listener_closes(void **state)
 {
 	(void)state;
 	for (unsigned how = 0; how < 3; how++) {
@@ -108,8 +103,7 @@ requests__listener_closes(void **state)
 }
 
 /* one that the peer gave up meanwhile, and events that mean nothing to a listener */
-static void
-requests__events(void **state)
+static void requests__events(void **state)
 {
 	struct rdma_cm_id *id;
 
@@ -128,8 +122,7 @@ requests__events(void **state)
 }
 
 /* no memory for a request: the peer learns at once, the next one is shown */
-static void
-requests__out_of_memory(void **state)
+static void requests__out_of_memory(void **state)
 {
 	(void)state;
 	listen_here();
@@ -147,8 +140,7 @@ requests__out_of_memory(void **state)
 	request(1);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(requests__reject),

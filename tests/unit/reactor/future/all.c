@@ -10,15 +10,13 @@
 static rpma_uv_op_t ops[N];
 static rpma_uv_future_t *inputs[N];
 
-static void
-inputs_new(bool from_slab)
+static void inputs_new(bool from_slab)
 {
 	for (unsigned i = 0; i < N; i++)
 		inputs[i] = rpma_uv_promise(&rig.reactor, from_slab ? NULL : &ops[i]);
 }
 
-static void
-inputs_resolve(int status)
+static void inputs_resolve(int status)
 {
 	for (unsigned i = 0; i < N; i++) {
 		if (inputs[i] != NULL)
@@ -27,8 +25,7 @@ inputs_resolve(int status)
 }
 
 /* done when the last is done; the result is how many succeeded */
-static void
-all__success(void **state)
+static void all__success(void **state)
 {
 	struct rig_done done;
 	rpma_uv_all_t all;
@@ -50,8 +47,7 @@ all__success(void **state)
 }
 
 /* the status of the first to fail in time, not in the array; the count of all that failed */
-static void
-all__first_failure(void **state)
+static void all__first_failure(void **state)
 {
 	struct rig_done done;
 	rpma_uv_all_t all;
@@ -71,8 +67,7 @@ all__first_failure(void **state)
 }
 
 /* of none: 0, in the next turn and not at once */
-static void
-all__of_none(void **state)
+static void all__of_none(void **state)
 {
 	struct rig_done done;
 
@@ -85,8 +80,7 @@ all__of_none(void **state)
 }
 
 /* inputs that are NULL count as failed with ENOMEM */
-static void
-all__null_inputs(void **state)
+static void all__null_inputs(void **state)
 {
 	rpma_uv_future_t *const none[] = { NULL, NULL };
 	struct rig_done done, some;
@@ -108,8 +102,7 @@ all__null_inputs(void **state)
 }
 
 /* the same one twice: EBUSY, and none is taken: each may get a parent after that */
-static void
-all__duplicates(void **state)
+static void all__duplicates(void **state)
 {
 	struct rig_done done, again;
 
@@ -128,8 +121,7 @@ all__duplicates(void **state)
 }
 
 /* one that has a parent: EBUSY, and the others are not taken */
-static void
-all__input_taken(void **state)
+static void all__input_taken(void **state)
 {
 	struct rig_done first, second, third;
 
@@ -147,8 +139,7 @@ all__input_taken(void **state)
 }
 
 /* inputs that are done already count at once, a failure too, from the slab or not */
-static void
-all__inputs_done_before(void **state)
+static void all__inputs_done_before(void **state)
 {
 	struct rig_done done;
 	rpma_uv_all_t all;
@@ -177,8 +168,7 @@ all__inputs_done_before(void **state)
 
 static unsigned read_in_callback;
 
-static void
-read_inputs(rpma_uv_future_t *f, int status)
+static void read_inputs(rpma_uv_future_t *f, int status)
 {
 	/* inputs were of the slab: they are still there, and nothing else has taken their place */
 	assert_int_equal(status, 0);
@@ -197,8 +187,7 @@ read_inputs(rpma_uv_future_t *f, int status)
 }
 
 /* slab inputs stay readable until the callback of all has returned, and are given back then */
-static void
-all__inputs_readable_in_callback(void **state)
+static void all__inputs_readable_in_callback(void **state)
 {
 	(void)state;
 	for (unsigned round = 1; round <= 100; round++) {
@@ -215,8 +204,7 @@ all__inputs_readable_in_callback(void **state)
 }
 
 /* the same when it is waited for, looked at and released, or released while it runs */
-static void
-all__inputs_given_back(void **state)
+static void all__inputs_given_back(void **state)
 {
 	rpma_uv_future_t *f;
 	rpma_uv_all_t all;
@@ -246,8 +234,7 @@ all__inputs_given_back(void **state)
 
 static struct rig_done late_done;
 
-static void
-then_late(rpma_uv_future_t *f, int status)
+static void then_late(rpma_uv_future_t *f, int status)
 {
 	(void)f;
 	(void)status;
@@ -256,8 +243,7 @@ then_late(rpma_uv_future_t *f, int status)
 }
 
 /* an input gets its callback late: after it was counted, after all is ready, in all's callback */
-static void
-all__input_with_late_then(void **state)
+static void all__input_with_late_then(void **state)
 {
 	struct rig_done done, late, ready;
 	rpma_uv_all_t all;
@@ -303,8 +289,7 @@ all__input_with_late_then(void **state)
 }
 
 /* inputs keep their own callbacks, which run before that of all */
-static void
-all__inputs_have_callbacks(void **state)
+static void all__inputs_have_callbacks(void **state)
 {
 	struct rig_done done, each[N];
 
@@ -323,16 +308,14 @@ all__inputs_have_callbacks(void **state)
 
 static rpma_uv_future_t *made;
 
-static void
-all_of_itself(rpma_uv_future_t *f, int status)
+static void all_of_itself(rpma_uv_future_t *f, int status)
 {
 	(void)status;
 	made = rpma_uv_all(&rig.reactor, NULL, &f, 1);
 }
 
 /* made in the callback of its input, which is of the slab */
-static void
-all__made_in_callback(void **state)
+static void all__made_in_callback(void **state)
 {
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, NULL);
 
@@ -346,8 +329,7 @@ all__made_in_callback(void **state)
 }
 
 /* all of all */
-static void
-all__nested(void **state)
+static void all__nested(void **state)
 {
 	rpma_uv_future_t *inner[2];
 	struct rig_done done;
@@ -366,8 +348,7 @@ all__nested(void **state)
 }
 
 /* the slab cannot grow: NULL, and no input is taken */
-static void
-all__out_of_memory(void **state)
+static void all__out_of_memory(void **state)
 {
 	struct rig_done done;
 
@@ -381,8 +362,7 @@ all__out_of_memory(void **state)
 	assert_done(done, 0);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(all__success),

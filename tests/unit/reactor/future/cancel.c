@@ -6,8 +6,7 @@
 #include "rig.h"
 
 /* nothing; done; twice */
-static void
-cancel__null_and_done(void **state)
+static void cancel__null_and_done(void **state)
 {
 	rpma_uv_op_t op;
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, &op);
@@ -22,8 +21,7 @@ cancel__null_and_done(void **state)
 }
 
 /* all: passed on to those that still run */
-static void
-cancel__all(void **state)
+static void cancel__all(void **state)
 {
 	rpma_uv_op_t ops[3];
 	rpma_uv_future_t *f[3];
@@ -44,8 +42,7 @@ cancel__all(void **state)
 }
 
 /* all with one that cannot be recalled: EBUSY, the others are cancelled all the same */
-static void
-cancel__all_with_posted(void **state)
+static void cancel__all_with_posted(void **state)
 {
 	struct rig_op read;
 	rpma_uv_op_t op;
@@ -72,8 +69,7 @@ cancel__all_with_posted(void **state)
 	assert_done(read.done, 0);
 }
 
-static rpma_uv_future_t *
-next(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *next(rpma_uv_future_t *f, void *data)
 {
 	(void)f;
 	return data;
@@ -81,8 +77,7 @@ next(rpma_uv_future_t *f, void *data)
 
 static int cancel_status;
 
-static rpma_uv_future_t *
-next_cancels(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *next_cancels(rpma_uv_future_t *f, void *data)
 {
 	(void)f;
 	cancel_status = rpma_uv_cancel(*(rpma_uv_future_t **)data);
@@ -90,8 +85,7 @@ next_cancels(rpma_uv_future_t *f, void *data)
 }
 
 /* chain: passed on to the step that is waited for */
-static void
-cancel__chain(void **state)
+static void cancel__chain(void **state)
 {
 	rpma_uv_op_t ops[2];
 	rpma_uv_future_t *first, *second, *chain;
@@ -120,8 +114,7 @@ cancel__chain(void **state)
 	assert_int_equal(cancel_status, UV_EALREADY);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(cancel__null_and_done),

@@ -9,16 +9,14 @@ static rpma_uv_op_t first_op, second_op;
 static rpma_uv_future_t *first, *second; /* promises */
 static unsigned next_calls;
 
-static void
-promises_new(void)
+static void promises_new(void)
 {
 	first = rpma_uv_promise(&rig.reactor, &first_op);
 	second = rpma_uv_promise(&rig.reactor, &second_op);
 	next_calls = 0;
 }
 
-static rpma_uv_future_t *
-next_given(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *next_given(rpma_uv_future_t *f, void *data)
 {
 	assert_int_equal(f->status, 0);
 	assert_int_equal(f->result, 5);
@@ -26,8 +24,7 @@ next_given(rpma_uv_future_t *f, void *data)
 	return data;
 }
 
-static rpma_uv_future_t *
-next_never(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *next_never(rpma_uv_future_t *f, void *data)
 {
 	(void)f;
 	(void)data;
@@ -36,8 +33,7 @@ next_never(rpma_uv_future_t *f, void *data)
 }
 
 /* success: next is called in a phase, and the chain ends as its future does */
-static void
-chain__success(void **state)
+static void chain__success(void **state)
 {
 	struct rig_done done;
 
@@ -57,8 +53,7 @@ chain__success(void **state)
 }
 
 /* the second step's failure is the chain's */
-static void
-chain__second_fails(void **state)
+static void chain__second_fails(void **state)
 {
 	struct rig_done done;
 
@@ -72,8 +67,7 @@ chain__second_fails(void **state)
 }
 
 /* an error skips next */
-static void
-chain__error_skips_next(void **state)
+static void chain__error_skips_next(void **state)
 {
 	struct rig_done done;
 
@@ -86,8 +80,7 @@ chain__error_skips_next(void **state)
 }
 
 /* next returning NULL ends the chain with ENOMEM */
-static void
-chain__next_returns_null(void **state)
+static void chain__next_returns_null(void **state)
 {
 	struct rig_done done;
 
@@ -100,8 +93,7 @@ chain__next_returns_null(void **state)
 }
 
 /* next returning a future that has a parent ends the chain with EBUSY, and leaves that one alone */
-static void
-chain__next_returns_taken(void **state)
+static void chain__next_returns_taken(void **state)
 {
 	struct rig_done done, all_done;
 	rpma_uv_all_t all;
@@ -119,8 +111,7 @@ chain__next_returns_taken(void **state)
 }
 
 /* the first future has a parent already: the chain itself ends EBUSY */
-static void
-chain__first_taken(void **state)
+static void chain__first_taken(void **state)
 {
 	struct rig_done done, other;
 
@@ -137,8 +128,7 @@ chain__first_taken(void **state)
 }
 
 /* no future: no chain; no next: the chain fails and the future is free */
-static void
-chain__null(void **state)
+static void chain__null(void **state)
 {
 	struct rig_done done;
 
@@ -155,8 +145,7 @@ chain__null(void **state)
 }
 
 /* the slab cannot grow: NULL, and the future is as it was */
-static void
-chain__out_of_memory(void **state)
+static void chain__out_of_memory(void **state)
 {
 	(void)state;
 	promises_new();
@@ -166,8 +155,7 @@ chain__out_of_memory(void **state)
 	assert_int_equal(rpma_uv_wait(first, UINT64_MAX, NULL), 0);
 }
 
-static rpma_uv_future_t *
-next_resolved(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *next_resolved(rpma_uv_future_t *f, void *data)
 {
 	rpma_uv_future_t *promise = rpma_uv_promise(f->reactor, NULL);
 
@@ -178,8 +166,7 @@ next_resolved(rpma_uv_future_t *f, void *data)
 }
 
 /* a chain on a chain on a chain; a resolved promise ends a step with a value; all from the slab */
-static void
-chain__of_chain(void **state)
+static void chain__of_chain(void **state)
 {
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, NULL);
 	rpma_uv_future_t *start = f;
@@ -196,8 +183,7 @@ chain__of_chain(void **state)
 	rig_slab_is(64);
 }
 
-static rpma_uv_future_t *
-next_done(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *next_done(rpma_uv_future_t *f, void *data)
 {
 	(void)f;
 	assert_int_equal(((rpma_uv_future_t *)data)->status, 0);
@@ -205,8 +191,7 @@ next_done(rpma_uv_future_t *f, void *data)
 }
 
 /* next returns a future that was done long before */
-static void
-chain__next_returns_done(void **state)
+static void chain__next_returns_done(void **state)
 {
 	struct rig_done done;
 
@@ -222,8 +207,7 @@ chain__next_returns_done(void **state)
 }
 
 /* a chain on a future that is done already */
-static void
-chain__first_done(void **state)
+static void chain__first_done(void **state)
 {
 	struct rig_done done;
 
@@ -241,16 +225,14 @@ chain__first_done(void **state)
 /* the future's own callback runs before next does */
 static struct rig_done seen;
 
-static rpma_uv_future_t *
-next_after_callback(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *next_after_callback(rpma_uv_future_t *f, void *data)
 {
 	(void)f;
 	assert_int_equal(seen.times, 1);
 	return data;
 }
 
-static void
-chain__callback_first(void **state)
+static void chain__callback_first(void **state)
 {
 	struct rig_done done;
 
@@ -266,16 +248,14 @@ chain__callback_first(void **state)
 
 static rpma_uv_future_t *in_callback;
 
-static void
-chain_it(rpma_uv_future_t *f, int status)
+static void chain_it(rpma_uv_future_t *f, int status)
 {
 	(void)status;
 	in_callback = rig_watch(rpma_uv_chain(f, next_given, second), f->data);
 }
 
 /* a parent that is attached in the future's own callback learns in the next turn */
-static void
-chain__made_in_callback(void **state)
+static void chain__made_in_callback(void **state)
 {
 	struct rig_done done;
 	rpma_uv_future_t *f;
@@ -293,8 +273,7 @@ chain__made_in_callback(void **state)
 	rig_slab_is(64);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(chain__success),

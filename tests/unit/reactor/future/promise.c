@@ -8,8 +8,7 @@
 static struct rig_done unseen;
 
 /* resolved once: success with a result, or a failure */
-static void
-promise__resolve(void **state)
+static void promise__resolve(void **state)
 {
 	rpma_uv_op_t op;
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, &op);
@@ -26,8 +25,7 @@ promise__resolve(void **state)
 }
 
 /* a positive status, nothing, and what is no promise */
-static void
-promise__refused(void **state)
+static void promise__refused(void **state)
 {
 	rpma_uv_op_t op;
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, &op);
@@ -43,8 +41,7 @@ promise__refused(void **state)
 }
 
 /* it keeps the loop alive until it is resolved */
-static void
-promise__keeps_loop_alive(void **state)
+static void promise__keeps_loop_alive(void **state)
 {
 	rpma_uv_op_t op;
 	rpma_uv_future_t *f;
@@ -61,8 +58,7 @@ promise__keeps_loop_alive(void **state)
 }
 
 /* the reactor closes: unresolved ones are cancelled, resolved ones keep their outcome */
-static void
-promise__reactor_closes(void **state)
+static void promise__reactor_closes(void **state)
 {
 	rpma_uv_op_t ops[3];
 	struct rig_done done[3];
@@ -83,8 +79,7 @@ promise__reactor_closes(void **state)
 	assert_true(unseen.at < rig.closed_at);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(promise__resolve),

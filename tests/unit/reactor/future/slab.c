@@ -6,8 +6,7 @@
 #include "rig.h"
 
 /* as many as are pending at once, and no more, over many cycles of every way to consume one */
-static void
-slab__high_water_mark(void **state)
+static void slab__high_water_mark(void **state)
 {
 	rpma_uv_future_t *f[10];
 	unsigned allocs = 0;
@@ -20,8 +19,8 @@ slab__high_water_mark(void **state)
 			f[i] = rpma_uv_promise(&rig.reactor, NULL);
 		for (unsigned i = 0; i < 10; i++)
 			assert_int_equal(rpma_uv_resolve(f[i], 0, i), 0);
-		rpma_uv_release(f[0]);                              /* before it is done */
-		rig_watch(f[1], &done);                             /* by its callback */
+		rpma_uv_release(f[0]); /* before it is done */
+		rig_watch(f[1], &done); /* by its callback */
 		rpma_uv_release(rpma_uv_all(&rig.reactor, NULL, &f[2], 3)); /* by a parent */
 		assert_int_equal(rpma_uv_wait(f[5], UINT64_MAX, NULL), 0);
 		rig_glance();
@@ -38,8 +37,7 @@ slab__high_water_mark(void **state)
 }
 
 /* it grows by what is needed at once */
-static void
-slab__grows(void **state)
+static void slab__grows(void **state)
 {
 	rpma_uv_future_t *f[130];
 
@@ -55,8 +53,7 @@ slab__grows(void **state)
 }
 
 /* no room: NULL, and the next one succeeds */
-static void
-slab__out_of_memory(void **state)
+static void slab__out_of_memory(void **state)
 {
 	(void)state;
 	unit_alloc_fail(1);
@@ -67,8 +64,7 @@ slab__out_of_memory(void **state)
 }
 
 /* while the reactor closes there is nothing to refuse a call with but NULL */
-static void
-slab__out_of_memory_when_refused(void **state)
+static void slab__out_of_memory_when_refused(void **state)
 {
 	(void)state;
 	rig_close_begin();
@@ -77,8 +73,7 @@ slab__out_of_memory_when_refused(void **state)
 }
 
 /* release of what is not the slab's, has a callback or a parent, or is nothing: no effect */
-static void
-release__ignored(void **state)
+static void release__ignored(void **state)
 {
 	rpma_uv_op_t op;
 	rpma_uv_future_t *embedded = rpma_uv_promise(&rig.reactor, &op);
@@ -103,8 +98,7 @@ release__ignored(void **state)
 	rpma_uv_release(all);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(slab__high_water_mark),

@@ -5,8 +5,7 @@
 
 #include "rig.h"
 
-static void
-strerror__each_outcome(void **state)
+static void strerror__each_outcome(void **state)
 {
 	rpma_uv_op_t op;
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, &op);
@@ -25,8 +24,7 @@ strerror__each_outcome(void **state)
 }
 
 /* operations of a connection say what they were */
-static void
-strerror__operations(void **state)
+static void strerror__operations(void **state)
 {
 	struct rig_conn c;
 	rpma_uv_op_t op;
@@ -44,8 +42,7 @@ strerror__operations(void **state)
 	assert_string_equal(rpma_uv_strerror(&op.future), "connect: network is unreachable");
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(strerror__each_outcome),

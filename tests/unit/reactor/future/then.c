@@ -5,8 +5,7 @@
 
 #include "rig.h"
 
-static void
-never(rpma_uv_future_t *f, int status)
+static void never(rpma_uv_future_t *f, int status)
 {
 	(void)f;
 	(void)status;
@@ -14,8 +13,7 @@ never(rpma_uv_future_t *f, int status)
 }
 
 /* registered before: runs in a later phase, once, with the outcome */
-static void
-then__before_done(void **state)
+static void then__before_done(void **state)
 {
 	rpma_uv_op_t op;
 	struct rig_done done;
@@ -47,8 +45,7 @@ then__before_done(void **state)
 }
 
 /* registered after: runs in the next turn, with the same outcome */
-static void
-then__after_done(void **state)
+static void then__after_done(void **state)
 {
 	struct rig_done done;
 	rpma_uv_op_t op;
@@ -73,8 +70,7 @@ then__after_done(void **state)
 }
 
 /* the same for one of the slab, which nobody has consumed until then */
-static void
-then__after_done_from_slab(void **state)
+static void then__after_done_from_slab(void **state)
 {
 	struct rig_done done;
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, NULL);
@@ -93,8 +89,7 @@ then__after_done_from_slab(void **state)
 }
 
 /* a second callback, none, and no future: nothing is registered */
-static void
-then__refused(void **state)
+static void then__refused(void **state)
 {
 	rpma_uv_op_t op;
 	struct rig_done done;
@@ -117,8 +112,7 @@ then__refused(void **state)
 static rpma_uv_op_t again_op;
 static unsigned again_left;
 
-static void
-again(rpma_uv_future_t *f, int status)
+static void again(rpma_uv_future_t *f, int status)
 {
 	assert_int_equal(status, 0);
 	assert_ptr_equal(f, &again_op.future);
@@ -131,8 +125,7 @@ again(rpma_uv_future_t *f, int status)
 }
 
 /* storage is reused in the callback; what becomes ready there waits for a later phase */
-static void
-then__reuse_in_callback(void **state)
+static void then__reuse_in_callback(void **state)
 {
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, &again_op);
 
@@ -146,8 +139,7 @@ then__reuse_in_callback(void **state)
 	assert_int_equal(rig_stats().callbacks, 5);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(then__before_done),

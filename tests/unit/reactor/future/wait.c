@@ -6,8 +6,7 @@
 #include "rig.h"
 
 /* the status and the result; a failure leaves the result alone */
-static void
-wait__result(void **state)
+static void wait__result(void **state)
 {
 	rpma_uv_op_t op;
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, &op);
@@ -30,8 +29,7 @@ wait__result(void **state)
 }
 
 /* what comes before the loop polls does not let it sleep, whatever else is pending */
-static void
-wait__others_pending(void **state)
+static void wait__others_pending(void **state)
 {
 	rpma_uv_op_t op, other;
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, &op);
@@ -49,9 +47,11 @@ wait__others_pending(void **state)
 	rig_close();
 }
 
-/* the time runs out: PENDING, and the future is as it was: it can be waited for again, or get a parent */
-static void
-wait__timeout(void **state)
+/*
+ * the time runs out: PENDING, and the future is as it was: it can be waited for again, or get a
+ * parent
+ */
+static void wait__timeout(void **state)
 {
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, NULL), *all;
 	int64_t result = -7;
@@ -69,15 +69,13 @@ wait__timeout(void **state)
 	assert_int_equal(result, 1);
 }
 
-static void
-resolve_it(uv_timer_t *timer)
+static void resolve_it(uv_timer_t *timer)
 {
 	rpma_uv_resolve(timer->data, 0, 1);
 }
 
 /* it ends between two waits, or by another's timer while it is waited for */
-static void
-wait__others_run_meanwhile(void **state)
+static void wait__others_run_meanwhile(void **state)
 {
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, NULL);
 	static uv_timer_t timer;
@@ -92,16 +90,14 @@ wait__others_run_meanwhile(void **state)
 	(void)rig_turn();
 }
 
-static void
-resolve_in_prepare(uv_prepare_t *prepare)
+static void resolve_in_prepare(uv_prepare_t *prepare)
 {
 	rpma_uv_resolve(prepare->data, 0, 1);
 	uv_prepare_stop(prepare);
 }
 
 /* it ends right before the poll, while something else keeps the loop alive */
-static void
-wait__ends_in_prepare(void **state)
+static void wait__ends_in_prepare(void **state)
 {
 	rpma_uv_op_t op, other;
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, &op);
@@ -120,16 +116,14 @@ wait__ends_in_prepare(void **state)
 
 static int in_callback_status;
 
-static void
-wait_in_callback(rpma_uv_future_t *f, int status)
+static void wait_in_callback(rpma_uv_future_t *f, int status)
 {
 	(void)status;
 	in_callback_status = rpma_uv_wait(f->data, UINT64_MAX, NULL);
 }
 
 /* from a callback, with a parent, with nothing */
-static void
-wait__refused(void **state)
+static void wait__refused(void **state)
 {
 	rpma_uv_op_t op, other_op;
 	rpma_uv_future_t *other = rpma_uv_promise(&rig.reactor, &other_op);
@@ -149,10 +143,8 @@ wait__refused(void **state)
 	assert_done(done, 0);
 }
 
-
 /* a callback of its own runs too, before wait returns */
-static void
-wait__with_callback(void **state)
+static void wait__with_callback(void **state)
 {
 	rpma_uv_future_t *f = rpma_uv_promise(&rig.reactor, NULL);
 	struct rig_done done;
@@ -164,16 +156,14 @@ wait__with_callback(void **state)
 	assert_done(done, 0);
 }
 
-static void
-close_reactor(uv_timer_t *timer)
+static void close_reactor(uv_timer_t *timer)
 {
 	(void)timer;
 	rig_close_begin();
 }
 
 /* the reactor is closed while one waits, with a bound or without */
-static void
-wait__reactor_closed(void **state)
+static void wait__reactor_closed(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
@@ -190,19 +180,18 @@ wait__reactor_closed(void **state)
 }
 
 /* one that is called while the reactor closes ends at once */
-static void
-wait__after_close_began(void **state)
+static void wait__after_close_began(void **state)
 {
 	rpma_uv_op_t op;
 
 	(void)state;
 	rig_close_begin();
-	assert_int_equal(rpma_uv_wait(rpma_uv_promise(&rig.reactor, &op), 1000, NULL), UV_ECANCELED);
+	assert_int_equal(
+		rpma_uv_wait(rpma_uv_promise(&rig.reactor, &op), 1000, NULL), UV_ECANCELED);
 	assert_int_equal(op.future.status, UV_ECANCELED);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(wait__result),

@@ -5,8 +5,8 @@
 
 #include "rig.h"
 
-static rpma_uv_future_t *
-find(const char *addr, enum rpma_util_ibv_context_type type, struct rpma_peer **peer)
+static rpma_uv_future_t *find(
+	const char *addr, enum rpma_util_ibv_context_type type, struct rpma_peer **peer)
 {
 	return rpma_uv_peer_new(&rig.reactor, NULL, addr, type, peer);
 }
@@ -15,8 +15,7 @@ find(const char *addr, enum rpma_util_ibv_context_type type, struct rpma_peer **
 #define REMOTE RPMA_UTIL_IBV_CONTEXT_REMOTE
 
 /* local and remote, by number and by name: a peer that works */
-static void
-new__found(void **state)
+static void new__found(void **state)
 {
 	static const char *const addrs[] = { "192.0.2.1", "2001:db8::1", "localhost" };
 
@@ -39,8 +38,7 @@ new__found(void **state)
 }
 
 /* arguments; a wildcard address is on no device; a name that is none */
-static void
-new__refused(void **state)
+static void new__refused(void **state)
 {
 	struct rpma_peer *peer = UNIT_UNTOUCHED;
 
@@ -58,8 +56,7 @@ new__refused(void **state)
 }
 
 /* each provider call that fails */
-static void
-new__provider_refuses(void **state)
+static void new__provider_refuses(void **state)
 {
 	static const struct {
 		const char *call;
@@ -84,8 +81,7 @@ new__provider_refuses(void **state)
 }
 
 /* nobody reaches the address, or nobody answers for it, or the device goes */
-static void
-new__not_found(void **state)
+static void new__not_found(void **state)
 {
 	static const struct {
 		enum rdma_cm_event_type type;
@@ -119,8 +115,7 @@ new__not_found(void **state)
 }
 
 /* given up */
-static void
-new__cancelled(void **state)
+static void new__cancelled(void **state)
 {
 	static const char *const addrs[] = { UNIT_ADDR, "localhost" };
 	struct rpma_peer *peer = UNIT_UNTOUCHED;
@@ -139,26 +134,27 @@ new__cancelled(void **state)
 }
 
 /* no memory, whichever allocation it is */
-static void
-new__out_of_memory(void **state)
+static void new__out_of_memory(void **state)
 {
 	rpma_uv_op_t op;
 	unsigned failed = 0;
 
 	(void)state;
 	rig.is_patient = true;
-	assert_int_equal(rig_await(find("0.0.0.0", LOCAL, &(struct rpma_peer *){ NULL })), UV_EINVAL);
+	assert_int_equal(
+		rig_await(find("0.0.0.0", LOCAL, &(struct rpma_peer *){ NULL })), UV_EINVAL);
 	unit_alloc_fail(1);
 	for (unsigned i = 0; i < 64; i++)
 		(void)rpma_uv_promise(&rig.reactor, NULL);
-	assert_null(find(UNIT_ADDR, LOCAL, &(struct rpma_peer *){ NULL })); /* no room for a future */
+	assert_null(
+		find(UNIT_ADDR, LOCAL, &(struct rpma_peer *){ NULL })); /* no room for a future */
 	for (unsigned k = 1; k < 10; k++) {
 		struct rpma_peer *peer = UNIT_UNTOUCHED;
 		int status;
 
 		unit_alloc_fail(k);
-		status = rig_await(
-			rpma_uv_peer_new(&rig.reactor, &op, k % 2 ? "localhost" : UNIT_ADDR, REMOTE, &peer));
+		status = rig_await(rpma_uv_peer_new(
+			&rig.reactor, &op, k % 2 ? "localhost" : UNIT_ADDR, REMOTE, &peer));
 		unit_alloc_fail(0);
 		if (status == 0) {
 			unit_peer_delete(peer);
@@ -172,8 +168,7 @@ new__out_of_memory(void **state)
 	rig.is_patient = false;
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(new__found),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright 2026, rpma-uv contributors */
 
-/* credits.c - what fits is posted at once, what does not waits in order: slots, read depth, signals */
+/*
+ * credits.c - what fits is posted at once, what does not waits in order: slots, read depth, signals
+ */
 
 #include <stdio.h>
 
@@ -11,8 +13,7 @@
 
 static struct rig_op ops[MANY];
 
-static unsigned
-count_done(unsigned n)
+static unsigned count_done(unsigned n)
 {
 	unsigned done = 0;
 
@@ -24,8 +25,7 @@ count_done(unsigned n)
 }
 
 /* one read of 17 pieces at a depth of 16: two waves, and one that waits for them all */
-static void
-credits__two_waves_of_reads(void **state)
+static void credits__two_waves_of_reads(void **state)
 {
 	rpma_uv_future_t *f[17];
 	struct rig_done done;
@@ -34,7 +34,8 @@ credits__two_waves_of_reads(void **state)
 	(void)state;
 	rig_conn_ready_sizes(&c, 100, 10);
 	for (unsigned i = 0; i < 17; i++)
-		f[i] = rpma_uv_read(c.conn, NULL, rig_local(i * 64), rig_remote(32768 + i * 64), 64, 0);
+		f[i] = rpma_uv_read(
+			c.conn, NULL, rig_local(i * 64), rig_remote(32768 + i * 64), 64, 0);
 	rig_watch(rpma_uv_all(&rig.reactor, NULL, f, 17), &done);
 	rig_settle();
 	assert_int_equal(double_pending_sends(c.qp), 16);
@@ -50,8 +51,7 @@ credits__two_waves_of_reads(void **state)
 }
 
 /* many small sends on a short queue: the library asks for completions in time, all end */
-static void
-credits__unsignalled_sends(void **state)
+static void credits__unsignalled_sends(void **state)
 {
 	static const uint32_t sizes[] = { 1, 2, 3, 4, 7, 16, 150 };
 
@@ -87,8 +87,7 @@ credits__unsignalled_sends(void **state)
 }
 
 /* which are signalled: reads, large ones, one in a quarter of the queue, the last of a list */
-static void
-credits__signals(void **state)
+static void credits__signals(void **state)
 {
 	struct rig_conn c;
 
@@ -120,8 +119,7 @@ credits__signals(void **state)
 }
 
 /* a read that waits for a credit holds back the sends that were called after it */
-static void
-credits__one_line(void **state)
+static void credits__one_line(void **state)
 {
 	struct rig_conn c;
 
@@ -150,8 +148,7 @@ credits__one_line(void **state)
 }
 
 /* one doorbell for each flush, whatever its length; one more where a list is full */
-static void
-credits__doorbells(void **state)
+static void credits__doorbells(void **state)
 {
 	rpma_uv_reactor_stats_t before, after;
 	struct rig_conn c;
@@ -192,8 +189,7 @@ credits__doorbells(void **state)
 }
 
 /* receives beyond the queue wait, and are posted as room comes, in order */
-static void
-credits__receives(void **state)
+static void credits__receives(void **state)
 {
 	struct rig_conn c;
 	char word[16];
@@ -213,8 +209,7 @@ credits__receives(void **state)
 }
 
 /* beyond the bound an operation is refused, with EAGAIN, and it works again when there is room */
-static void
-credits__bound(void **state)
+static void credits__bound(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 	struct rig_conn c;
@@ -243,8 +238,7 @@ credits__bound(void **state)
 }
 
 /* a read depth above the send queue, and a queue of one */
-static void
-credits__queue_of_one(void **state)
+static void credits__queue_of_one(void **state)
 {
 	struct rig_conn c;
 
@@ -261,8 +255,7 @@ credits__queue_of_one(void **state)
 	}
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(credits__two_waves_of_reads),

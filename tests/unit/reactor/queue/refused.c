@@ -10,8 +10,7 @@
 static struct rig_op ops[N];
 
 /* the k-th of a list is refused: those before it are posted, it ends, those behind it go on */
-static void
-refused__kth_read(void **state)
+static void refused__kth_read(void **state)
 {
 	(void)state;
 	for (unsigned k = 1; k <= N; k++) {
@@ -39,8 +38,7 @@ refused__kth_read(void **state)
 }
 
 /* likewise for receives */
-static void
-refused__kth_receive(void **state)
+static void refused__kth_receive(void **state)
 {
 	(void)state;
 	for (unsigned k = 1; k <= N; k++) {
@@ -65,8 +63,7 @@ refused__kth_receive(void **state)
  * Unsignalled sends before the one that is refused: nothing would ever tell of them, so the queue
  * pair is given up, and all of them end.
  */
-static void
-refused__behind_unsignalled(void **state)
+static void refused__behind_unsignalled(void **state)
 {
 	(void)state;
 	for (unsigned k = 1; k <= N; k++) {
@@ -96,8 +93,7 @@ refused__behind_unsignalled(void **state)
 }
 
 /* every call refused: every future ends, the loop sleeps */
-static void
-refused__always(void **state)
+static void refused__always(void **state)
 {
 	struct rig_conn c;
 
@@ -118,8 +114,7 @@ refused__always(void **state)
 	assert_done(ops[0].done, 0);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(refused__kth_read),

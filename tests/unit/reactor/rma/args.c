@@ -7,9 +7,8 @@
 
 enum what { READ, SEND, SEND_IMM, RECV };
 
-static int
-status_of(struct rig_conn *c, enum what what, rpma_uv_local_t at, rpma_uv_remote_t from, size_t len,
-	unsigned flags)
+static int status_of(struct rig_conn *c, enum what what, rpma_uv_local_t at, rpma_uv_remote_t from,
+	size_t len, unsigned flags)
 {
 	struct rig_done done;
 	rpma_uv_future_t *f;
@@ -46,8 +45,7 @@ status_of(struct rig_conn *c, enum what what, rpma_uv_local_t at, rpma_uv_remote
 }
 
 /* ranges: inside, at the end, across it, beyond every end */
-static void
-args__ranges(void **state)
+static void args__ranges(void **state)
 {
 	static const struct {
 		size_t offset, len;
@@ -75,13 +73,14 @@ args__ranges(void **state)
 				cases[i].expected);
 	}
 	/* a read's both ends count */
-	assert_int_equal(status_of(&c, READ, rig_local(0), rig_remote(RIG_MEM_SIZE), 1, 0), UV_EINVAL);
-	assert_int_equal(status_of(&c, READ, rig_local(RIG_MEM_SIZE), rig_remote(0), 1, 0), UV_EINVAL);
+	assert_int_equal(
+		status_of(&c, READ, rig_local(0), rig_remote(RIG_MEM_SIZE), 1, 0), UV_EINVAL);
+	assert_int_equal(
+		status_of(&c, READ, rig_local(RIG_MEM_SIZE), rig_remote(0), 1, 0), UV_EINVAL);
 }
 
 /* no region: only with nothing else, and for a read on both ends */
-static void
-args__no_region(void **state)
+static void args__no_region(void **state)
 {
 	const rpma_uv_local_t nowhere = { NULL, 0 }, off = { NULL, 1 };
 	const rpma_uv_remote_t no_remote = { NULL, 0 }, off_remote = { NULL, 1 };
@@ -91,7 +90,8 @@ args__no_region(void **state)
 	rig_conn_ready(&c, NULL);
 	for (int what = READ; what <= RECV; what++) {
 		assert_int_equal(status_of(&c, (enum what)what, nowhere, no_remote, 0, 0), 0);
-		assert_int_equal(status_of(&c, (enum what)what, nowhere, no_remote, 1, 0), UV_EINVAL);
+		assert_int_equal(
+			status_of(&c, (enum what)what, nowhere, no_remote, 1, 0), UV_EINVAL);
 		assert_int_equal(status_of(&c, (enum what)what, off, no_remote, 0, 0), UV_EINVAL);
 	}
 	assert_int_equal(status_of(&c, READ, nowhere, rig_remote(0), 0, 0), UV_EINVAL);
@@ -100,15 +100,15 @@ args__no_region(void **state)
 }
 
 /* no piece of memory is given to the device for zero bytes */
-static void
-args__zero_bytes(void **state)
+static void args__zero_bytes(void **state)
 {
 	static struct rig_op ops[4];
 	struct rig_conn c;
 
 	(void)state;
 	rig_conn_ready(&c, NULL);
-	rig_watch(rpma_uv_read(c.conn, &ops[0].op, rig_local(0), rig_remote(8), 0, 0), &ops[0].done);
+	rig_watch(
+		rpma_uv_read(c.conn, &ops[0].op, rig_local(0), rig_remote(8), 0, 0), &ops[0].done);
 	rig_watch(rpma_uv_read(c.conn, &ops[1].op, (rpma_uv_local_t){ NULL, 0 },
 			  (rpma_uv_remote_t){ NULL, 0 }, 0, 0),
 		&ops[1].done);
@@ -128,16 +128,15 @@ args__zero_bytes(void **state)
 }
 
 /* flags: none is defined */
-static void
-args__flags(void **state)
+static void args__flags(void **state)
 {
 	struct rig_conn c;
 
 	(void)state;
 	rig_conn_ready(&c, NULL);
 	for (int what = READ; what < RECV; what++) {
-		assert_int_equal(
-			status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 8, 1), UV_EINVAL);
+		assert_int_equal(status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 8, 1),
+			UV_EINVAL);
 		assert_int_equal(
 			status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 8, 1u << 31),
 			UV_EINVAL);
@@ -145,8 +144,7 @@ args__flags(void **state)
 }
 
 /* longer than the port allows */
-static void
-args__message_limit(void **state)
+static void args__message_limit(void **state)
 {
 	struct rig_conn c;
 
@@ -156,14 +154,14 @@ args__message_limit(void **state)
 	for (int what = READ; what <= RECV; what++) {
 		assert_int_equal(
 			status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 4096, 0), 0);
-		assert_int_equal(status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 4097, 0),
+		assert_int_equal(
+			status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 4097, 0),
 			UV_EMSGSIZE);
 	}
 }
 
 /* states: a receive waits from NEW on, everything else is for READY */
-static void
-args__states(void **state)
+static void args__states(void **state)
 {
 	static struct rig_op recv;
 	struct rpma_conn_cfg *cfg = rig_cfg(10, 0, 0);
@@ -173,8 +171,8 @@ args__states(void **state)
 	rig_conn_new(&c, NULL);
 	rig_recv(&c, &recv, 8);
 	for (int what = READ; what < RECV; what++)
-		assert_int_equal(
-			status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 8, 0), UV_ENOTCONN);
+		assert_int_equal(status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 8, 0),
+			UV_ENOTCONN);
 	assert_int_equal(recv.done.times, 0);
 	rig_conn_gone(&c);
 	assert_done(recv.done, UV_ECANCELED);
@@ -187,8 +185,7 @@ args__states(void **state)
 	assert_int_equal(status_of(&c, SEND, rig_local(0), rig_remote(0), 8, 0), 0);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(args__ranges),

@@ -8,15 +8,15 @@
 #include "rig.h"
 
 /* a read brings the bytes of the range, to the place, and tells their count */
-static void
-data__read(void **state)
+static void data__read(void **state)
 {
 	static struct rig_op op;
 	struct rig_conn c;
 
 	(void)state;
 	rig_conn_ready(&c, NULL);
-	rig_watch(rpma_uv_read(c.conn, &op.op, rig_local(100), rig_remote(40000), 1000, 0), &op.done);
+	rig_watch(
+		rpma_uv_read(c.conn, &op.op, rig_local(100), rig_remote(40000), 1000, 0), &op.done);
 	rig_settle();
 	assert_memory_not_equal(rig.mem + 100, rig.mem + 40000, 1000);
 	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
@@ -27,8 +27,7 @@ data__read(void **state)
 }
 
 /* a remote region may be deleted as soon as the read was called */
-static void
-data__remote_region_deleted(void **state)
+static void data__remote_region_deleted(void **state)
 {
 	struct rpma_mr_remote *remote = unit_mr_remote(rig.mr);
 	static struct rig_op op;
@@ -36,7 +35,8 @@ data__remote_region_deleted(void **state)
 
 	(void)state;
 	rig_conn_ready(&c, NULL);
-	rig_watch(rpma_uv_read(c.conn, &op.op, rig_local(0), (rpma_uv_remote_t){ remote, 50000 }, 64, 0),
+	rig_watch(rpma_uv_read(
+			  c.conn, &op.op, rig_local(0), (rpma_uv_remote_t){ remote, 50000 }, 64, 0),
 		&op.done);
 	assert_int_equal(rpma_mr_remote_delete(&remote), 0);
 	rig_settle();
@@ -46,8 +46,7 @@ data__remote_region_deleted(void **state)
 }
 
 /* reads that the peer does not allow */
-static void
-data__read_denied(void **state)
+static void data__read_denied(void **state)
 {
 	static uint8_t own[64];
 	struct rpma_mr_local *mr = unit_mr(rig.peer, own, sizeof(own), RPMA_MR_USAGE_SEND);
@@ -57,7 +56,8 @@ data__read_denied(void **state)
 
 	(void)state;
 	rig_conn_ready(&c, NULL);
-	rig_watch(rpma_uv_read(c.conn, &op.op, rig_local(0), (rpma_uv_remote_t){ remote, 0 }, 64, 0),
+	rig_watch(
+		rpma_uv_read(c.conn, &op.op, rig_local(0), (rpma_uv_remote_t){ remote, 0 }, 64, 0),
 		&op.done);
 	rig_settle();
 	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
@@ -73,16 +73,14 @@ static struct rig_conn client, server;
 static rpma_uv_ep_t *ep;
 static struct rig_done accepted;
 
-static void
-on_request(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
+static void on_request(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
 {
 	(void)from;
 	(void)data;
 	rig_watch(rpma_uv_accept(req, NULL, server.conn, NULL), &accepted);
 }
 
-static void
-meet(void)
+static void meet(void)
 {
 	struct rig_done connected;
 
@@ -101,8 +99,7 @@ meet(void)
 static rpma_uv_recv_info_t info;
 static int info_status;
 
-static void
-take_info(rpma_uv_future_t *f, int status)
+static void take_info(rpma_uv_future_t *f, int status)
 {
 	(void)status;
 	info_status = rpma_uv_recv_info(f, &info);
@@ -110,8 +107,7 @@ take_info(rpma_uv_future_t *f, int status)
 }
 
 /* a message and its word, in host order; one without a word; an empty one */
-static void
-data__messages(void **state)
+static void data__messages(void **state)
 {
 	static struct rig_op send;
 	static const char text[] = "a message";
@@ -126,9 +122,11 @@ data__messages(void **state)
 		memset(rig.mem + 1000, 0, 100);
 		memset(&received, 0, sizeof(received));
 		memset(&info, 0x5a, sizeof(info));
-		rpma_uv_then(rpma_uv_recv(server.conn, NULL, rig_local(1000), 100), take_info, &received);
+		rpma_uv_then(rpma_uv_recv(server.conn, NULL, rig_local(1000), 100), take_info,
+			&received);
 		if (i == 0)
-			rig_watch(rpma_uv_send(client.conn, &send.op, rig_local(0), len, 0), &send.done);
+			rig_watch(rpma_uv_send(client.conn, &send.op, rig_local(0), len, 0),
+				&send.done);
 		else
 			rig_watch(rpma_uv_send_with_imm(
 					  client.conn, &send.op, rig_local(0), len, 0, 0x01020304),
@@ -149,15 +147,15 @@ data__messages(void **state)
 }
 
 /* the word travels in network order */
-static void
-data__imm_on_the_wire(void **state)
+static void data__imm_on_the_wire(void **state)
 {
 	static struct rig_op send;
 	struct rig_conn c;
 
 	(void)state;
 	rig_conn_ready(&c, NULL);
-	rig_watch(rpma_uv_send_with_imm(c.conn, &send.op, rig_local(0), 8, 0, 0xCAFEBABE), &send.done);
+	rig_watch(rpma_uv_send_with_imm(c.conn, &send.op, rig_local(0), 8, 0, 0xCAFEBABE),
+		&send.done);
 	rig_settle();
 	assert_int_equal(double_pending_send(c.qp, 0)->opcode, IBV_WR_SEND_WITH_IMM);
 	assert_int_equal(double_pending_send(c.qp, 0)->imm, htonl(0xCAFEBABE));
@@ -165,8 +163,7 @@ data__imm_on_the_wire(void **state)
 }
 
 /* a message that does not fit */
-static void
-data__message_too_long(void **state)
+static void data__message_too_long(void **state)
 {
 	static struct rig_op send;
 	struct rig_done received;
@@ -181,8 +178,7 @@ data__message_too_long(void **state)
 }
 
 /* what came is told of receives that have succeeded, and of nothing else */
-static void
-data__info_refused(void **state)
+static void data__info_refused(void **state)
 {
 	static struct rig_op recv, send;
 	struct rig_conn c;
@@ -208,8 +204,7 @@ data__info_refused(void **state)
 }
 
 /* receives complete in posting order */
-static void
-data__receive_order(void **state)
+static void data__receive_order(void **state)
 {
 	static struct rig_op recvs[5];
 	struct rig_conn c;
@@ -230,8 +225,7 @@ data__receive_order(void **state)
 	}
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(data__read),

@@ -8,8 +8,7 @@
 static struct rig_op ops[4];
 
 /* waiting: taken out, ECANCELED; posted: EBUSY, it cannot be recalled */
-static void
-stop__cancel(void **state)
+static void stop__cancel(void **state)
 {
 	struct rig_conn c;
 
@@ -40,8 +39,7 @@ stop__cancel(void **state)
 }
 
 /* before the first flush everything waits */
-static void
-stop__cancel_before_flush(void **state)
+static void stop__cancel_before_flush(void **state)
 {
 	struct rig_conn c;
 
@@ -64,8 +62,7 @@ stop__cancel_before_flush(void **state)
 }
 
 /* released while posted: its record lives until the completion, then its room is used again */
-static void
-stop__released_while_posted(void **state)
+static void stop__released_while_posted(void **state)
 {
 	rpma_uv_future_t *f;
 	struct rig_conn c;
@@ -99,8 +96,7 @@ stop__released_while_posted(void **state)
 }
 
 /* a wait that gives up leaves the operation to the device */
-static void
-stop__wait_gives_up(void **state)
+static void stop__wait_gives_up(void **state)
 {
 	rpma_uv_future_t *f;
 	struct rig_conn c;
@@ -119,8 +115,7 @@ stop__wait_gives_up(void **state)
 }
 
 /* closed over: what waits ends without having been posted */
-static void
-stop__closed_over(void **state)
+static void stop__closed_over(void **state)
 {
 	struct rig_conn c;
 
@@ -133,8 +128,7 @@ stop__closed_over(void **state)
 		assert_done(ops[i].done, UV_ECANCELED);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(stop__cancel),

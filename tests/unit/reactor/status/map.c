@@ -7,8 +7,7 @@
 #include "rig.h"
 
 /* work completions, all of them */
-static void
-map__work_completions(void **state)
+static void map__work_completions(void **state)
 {
 	static const int expected[] = {
 		[IBV_WC_SUCCESS] = 0,
@@ -42,8 +41,7 @@ map__work_completions(void **state)
 }
 
 /* CM events, all of them, with a status that is an errno, a reason code, or nothing */
-static void
-map__cm_events(void **state)
+static void map__cm_events(void **state)
 {
 	static const struct {
 		int with_errno, with_reason;
@@ -77,8 +75,7 @@ map__cm_events(void **state)
 }
 
 /* return codes of the core */
-static void
-map__core(void **state)
+static void map__core(void **state)
 {
 	(void)state;
 	errno = ENXIO;
@@ -93,8 +90,7 @@ map__core(void **state)
 }
 
 /* errno, which is never success */
-static void
-map__errno(void **state)
+static void map__errno(void **state)
 {
 	(void)state;
 	errno = EADDRINUSE;
@@ -104,8 +100,7 @@ map__errno(void **state)
 }
 
 /* the detail of a completion: its status below, the vendor's code above */
-static void
-map__detail(void **state)
+static void map__detail(void **state)
 {
 	const struct ibv_wc wc = { .status = IBV_WC_RETRY_EXC_ERR, .vendor_err = 0x81 };
 
@@ -113,8 +108,7 @@ map__detail(void **state)
 	assert_int_equal(rpma_uv__detail_wc(&wc), 0x8100 | IBV_WC_RETRY_EXC_ERR);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(map__work_completions),

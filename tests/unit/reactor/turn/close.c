@@ -26,8 +26,7 @@ struct subject {
 	bool has_connect;
 };
 
-static void
-steps(struct subject *s, enum stage stage)
+static void steps(struct subject *s, enum stage stage)
 {
 	static const enum rdma_cm_event_type events[] = { RDMA_CM_EVENT_ADDR_RESOLVED,
 		RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ESTABLISHED };
@@ -40,8 +39,7 @@ steps(struct subject *s, enum stage stage)
 	s->c.qp = s->c.id->qp;
 }
 
-static void
-arrange(struct subject *s, enum stage stage)
+static void arrange(struct subject *s, enum stage stage)
 {
 	struct rpma_conn_cfg *cfg = rig_cfg(2, 4, 0);
 
@@ -76,8 +74,7 @@ arrange(struct subject *s, enum stage stage)
 }
 
 /* everything of it has ended, once, as it should */
-static void
-verify(const struct subject *s, enum stage stage)
+static void verify(const struct subject *s, enum stage stage)
 {
 	assert_int_equal(s->end.times, 1);
 	assert_int_equal(s->end.status, stage >= DRAINING ? 0 : UV_ECANCELED);
@@ -91,8 +88,7 @@ verify(const struct subject *s, enum stage stage)
 }
 
 /* what was posted comes back, or it does not (the drain's deadline is then what helps) */
-static void
-answer(struct subject *s, bool is_answered)
+static void answer(struct subject *s, bool is_answered)
 {
 	if (!is_answered || s->c.qp == NULL)
 		return;
@@ -101,8 +97,7 @@ answer(struct subject *s, bool is_answered)
 		double_flush(s->c.qp);
 }
 
-static void
-close_by_reactor(enum stage stage, bool is_answered)
+static void close_by_reactor(enum stage stage, bool is_answered)
 {
 	struct subject s;
 
@@ -114,8 +109,7 @@ close_by_reactor(enum stage stage, bool is_answered)
 }
 
 /* the reactor closes a connection at each stage */
-static void
-close__connection_by_reactor(void **state)
+static void close__connection_by_reactor(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -128,9 +122,10 @@ close__connection_by_reactor(void **state)
 	}
 }
 
-/* the program closes it and the reactor at once: its close callback comes first, its futures before */
-static void
-close__connection_then_reactor(void **state)
+/*
+ * the program closes it and the reactor at once: its close callback comes first, its futures before
+ */
+static void close__connection_then_reactor(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -153,8 +148,7 @@ close__connection_then_reactor(void **state)
 	}
 }
 
-static void
-close_conn_on_end(rpma_uv_future_t *f, int status)
+static void close_conn_on_end(rpma_uv_future_t *f, int status)
 {
 	struct rig_conn *c = f->data;
 
@@ -163,11 +157,10 @@ close_conn_on_end(rpma_uv_future_t *f, int status)
 }
 
 /*
- * The reactor closes first, and the connection's own callback closes it after that, as callbacks do:
- * it is told too.
+ * The reactor closes first, and the connection's own callback closes it after that, as callbacks
+ * do: it is told too.
  */
-static void
-close__connection_in_its_callback(void **state)
+static void close__connection_in_its_callback(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -190,8 +183,7 @@ close__connection_in_its_callback(void **state)
 
 static rpma_uv_conn_req_t *shown;
 
-static void
-show(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+static void show(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	(void)ep;
 	(void)data;
@@ -203,8 +195,7 @@ struct ep_closed {
 	unsigned at;
 };
 
-static void
-on_ep_closed(void *data)
+static void on_ep_closed(void *data)
 {
 	struct ep_closed *closed = data;
 
@@ -212,8 +203,7 @@ on_ep_closed(void *data)
 	closed->at = rig_count();
 }
 
-static rpma_uv_ep_t *
-listen_with_requests(bool with_unseen)
+static rpma_uv_ep_t *listen_with_requests(bool with_unseen)
 {
 	struct rdma_cm_id *listen_id;
 	rpma_uv_ep_t *ep;
@@ -221,7 +211,8 @@ listen_with_requests(bool with_unseen)
 	double_auto_bits(0);
 	shown = NULL;
 	assert_int_equal(
-		rpma_uv_listen(&rig.reactor, rig.peer, UNIT_ADDR, UNIT_PORT, 0, show, NULL, &ep), 0);
+		rpma_uv_listen(&rig.reactor, rig.peer, UNIT_ADDR, UNIT_PORT, 0, show, NULL, &ep),
+		0);
 	listen_id = double_last_id();
 	(void)double_push_request(listen_id, "one", 4);
 	RIG_UNTIL(shown != NULL);
@@ -233,8 +224,7 @@ listen_with_requests(bool with_unseen)
 }
 
 /* a listener with requests shown and not shown */
-static void
-close__listener(void **state)
+static void close__listener(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -266,15 +256,15 @@ close__listener(void **state)
 }
 
 /* look-ups of devices: by name and by address */
-static void
-close__lookups(void **state)
+static void close__lookups(void **state)
 {
 	struct rpma_peer *peer = UNIT_UNTOUCHED;
 	struct rig_done by_addr, by_name;
 
 	(void)state;
 	double_auto_bits(0);
-	rig_watch(rpma_uv_peer_new(&rig.reactor, NULL, UNIT_ADDR, RPMA_UTIL_IBV_CONTEXT_REMOTE, &peer),
+	rig_watch(rpma_uv_peer_new(
+			  &rig.reactor, NULL, UNIT_ADDR, RPMA_UTIL_IBV_CONTEXT_REMOTE, &peer),
 		&by_addr);
 	rig_watch(rpma_uv_peer_new(
 			  &rig.reactor, NULL, "localhost", RPMA_UTIL_IBV_CONTEXT_REMOTE, &peer),
@@ -288,8 +278,7 @@ close__lookups(void **state)
 }
 
 /* all of it at once, in both orders of making */
-static void
-close__everything(void **state)
+static void close__everything(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 	static struct subject subjects[STAGES];
@@ -318,8 +307,7 @@ close__everything(void **state)
 }
 
 /* calls after the closing began are refused */
-static void
-close__calls_after_it_began(void **state)
+static void close__calls_after_it_began(void **state)
 {
 	rpma_uv_conn_t *conn = UNIT_UNTOUCHED;
 	rpma_uv_ep_t *ep = UNIT_UNTOUCHED;
@@ -339,7 +327,8 @@ close__calls_after_it_began(void **state)
 		UV_ECANCELED);
 	assert_ptr_equal(conn, UNIT_UNTOUCHED);
 	assert_ptr_equal(ep, UNIT_UNTOUCHED);
-	rig_watch(rpma_uv_peer_new(&rig.reactor, NULL, UNIT_ADDR, RPMA_UTIL_IBV_CONTEXT_LOCAL, &peer),
+	rig_watch(
+		rpma_uv_peer_new(&rig.reactor, NULL, UNIT_ADDR, RPMA_UTIL_IBV_CONTEXT_LOCAL, &peer),
 		&f[0]);
 	rig_watch(rpma_uv_promise(&rig.reactor, NULL), &f[1]);
 	rig_watch(rpma_uv_read(c.conn, NULL, rig_local(0), rig_remote(0), 8, 0), &f[2]);
@@ -358,9 +347,7 @@ close__calls_after_it_began(void **state)
 	assert_ptr_equal(peer, UNIT_UNTOUCHED);
 }
 
-
-static void
-close_from_callback(rpma_uv_future_t *f, int status)
+static void close_from_callback(rpma_uv_future_t *f, int status)
 {
 	(void)f;
 	(void)status;
@@ -368,8 +355,7 @@ close_from_callback(rpma_uv_future_t *f, int status)
 }
 
 /* from a callback of an operation */
-static void
-close__from_callback(void **state)
+static void close__from_callback(void **state)
 {
 	struct rig_conn c;
 
@@ -385,16 +371,14 @@ close__from_callback(void **state)
 static rpma_uv_future_t *last_words;
 static struct rig_done last_done;
 
-static void
-say_last_words(void *data)
+static void say_last_words(void *data)
 {
 	(void)data;
 	last_words = rig_watch(rpma_uv_promise(&rig.reactor, NULL), &last_done);
 }
 
 /* what is called from the last close callback is refused, and ends before the reactor's */
-static void
-close__calls_in_close_callbacks(void **state)
+static void close__calls_in_close_callbacks(void **state)
 {
 	struct rig_conn c;
 
@@ -407,8 +391,7 @@ close__calls_in_close_callbacks(void **state)
 	assert_true(last_done.at < rig.closed_at);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(close__connection_by_reactor),

@@ -7,16 +7,14 @@
 
 static unsigned closed;
 
-static void
-on_closed(void *data)
+static void on_closed(void *data)
 {
 	(void)data;
 	closed++;
 }
 
 /* NULL, options too short or out of range: refused, nothing to close */
-static void
-init__refused(void **state)
+static void init__refused(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 	rpma_uv_reactor_t r = { .data = &opts };
@@ -35,8 +33,7 @@ init__refused(void **state)
 }
 
 /* no memory: refused, whichever allocation it is */
-static void
-init__out_of_memory(void **state)
+static void init__out_of_memory(void **state)
 {
 	rpma_uv_reactor_t r;
 	unsigned k;
@@ -59,8 +56,7 @@ init__out_of_memory(void **state)
 }
 
 /* options of an older and of a newer caller: what is not known is left out */
-static void
-init__sizes(void **state)
+static void init__sizes(void **state)
 {
 	struct {
 		rpma_uv_reactor_opts_t opts;
@@ -81,8 +77,7 @@ init__sizes(void **state)
 }
 
 /* a fresh reactor has made nothing: no device, no channel, no ring is needed for promises */
-static void
-init__makes_nothing(void **state)
+static void init__makes_nothing(void **state)
 {
 	(void)state;
 	double_log_clear();
@@ -95,8 +90,7 @@ init__makes_nothing(void **state)
 static rpma_uv_reactor_t again;
 static unsigned rounds;
 
-static void
-init_again(void *data)
+static void init_again(void *data)
 {
 	assert_ptr_equal(data, &again);
 	if (++rounds == 3)
@@ -106,8 +100,7 @@ init_again(void *data)
 }
 
 /* the storage is ours from the close callback on */
-static void
-init__again_in_close_callback(void **state)
+static void init__again_in_close_callback(void **state)
 {
 	(void)state;
 	assert_int_equal(rpma_uv_reactor_init(&rig.loop, &again, NULL), 0);
@@ -118,8 +111,7 @@ init__again_in_close_callback(void **state)
 }
 
 /* a close callback is not a must */
-static void
-init__close_without_callback(void **state)
+static void init__close_without_callback(void **state)
 {
 	rpma_uv_reactor_t r;
 
@@ -130,8 +122,7 @@ init__close_without_callback(void **state)
 	assert_null(r.impl);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(init__refused),

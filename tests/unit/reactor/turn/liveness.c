@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright 2026, rpma-uv contributors */
 
-/* liveness.c - the loop runs while work is outstanding, sleeps meanwhile, and then ends by itself */
+/*
+ * liveness.c - the loop runs while work is outstanding, sleeps meanwhile, and then ends by itself
+ */
 
 #include "rig.h"
 
-static void
-expect_end(void)
+static void expect_end(void)
 {
 	assert_int_equal(uv_run(&rig.loop, UV_RUN_DEFAULT), 0);
 }
 
 /* nothing to do: the loop ends at once */
-static void
-liveness__idle(void **state)
+static void liveness__idle(void **state)
 {
 	(void)state;
 	expect_end();
@@ -21,8 +21,7 @@ liveness__idle(void **state)
 }
 
 /* a READY connection alone is not work; an operation on it is, until it is done */
-static void
-liveness__connection(void **state)
+static void liveness__connection(void **state)
 {
 	struct rig_conn c;
 	struct rig_op read;
@@ -40,8 +39,7 @@ liveness__connection(void **state)
 }
 
 /* posted receives and a wait for the end are work */
-static void
-liveness__receive_and_end(void **state)
+static void liveness__receive_and_end(void **state)
 {
 	struct rig_conn c;
 	struct rig_op recv;
@@ -62,8 +60,7 @@ liveness__receive_and_end(void **state)
 	assert_done(end, UV_ECONNRESET);
 }
 
-static void
-no_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+static void no_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	(void)ep;
 	(void)req;
@@ -72,8 +69,7 @@ no_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 }
 
 /* an open listener is work, and so is a close under way */
-static void
-liveness__listener_and_close(void **state)
+static void liveness__listener_and_close(void **state)
 {
 	rpma_uv_ep_t *ep;
 	struct rig_conn c;
@@ -95,16 +91,14 @@ liveness__listener_and_close(void **state)
 static uv_prepare_t turns;
 static unsigned turn_count;
 
-static void
-count_turn(uv_prepare_t *prepare)
+static void count_turn(uv_prepare_t *prepare)
 {
 	(void)prepare;
 	turn_count++;
 }
 
 /* with work that waits for the world the loop sleeps: a few turns, no polling */
-static void
-liveness__no_busy_loop(void **state)
+static void liveness__no_busy_loop(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 	struct rig_conn c;
@@ -123,8 +117,8 @@ liveness__no_busy_loop(void **state)
 	turn_count = 0;
 	rig.sleeps = 0;
 	/* a second of nothing */
-	assert_int_equal(rpma_uv_wait(rpma_uv_promise(&rig.reactor, NULL), 1000, NULL),
-		RPMA_UV_PENDING);
+	assert_int_equal(
+		rpma_uv_wait(rpma_uv_promise(&rig.reactor, NULL), 1000, NULL), RPMA_UV_PENDING);
 	assert_true(turn_count <= 6);
 	assert_true(rig.sleeps <= 2);
 	rig_watch(rpma_uv_disconnect(c.conn, NULL), &done);
@@ -132,9 +126,10 @@ liveness__no_busy_loop(void **state)
 	uv_close((uv_handle_t *)&turns, NULL);
 }
 
-/* after a completion, with more to come, it polls instead of sleeping: until the window has passed */
-static void
-liveness__spins_for_a_while(void **state)
+/*
+ * after a completion, with more to come, it polls instead of sleeping: until the window has passed
+ */
+static void liveness__spins_for_a_while(void **state)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 	struct rig_conn c;
@@ -180,8 +175,7 @@ liveness__spins_for_a_while(void **state)
 	rig_close();
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(liveness__idle),

@@ -21,8 +21,7 @@ struct life {
 static struct life life;
 
 /* NULL: there was no room for it */
-static rpma_uv_future_t *
-note(rpma_uv_future_t *f)
+static rpma_uv_future_t *note(rpma_uv_future_t *f)
 {
 	if (f == NULL)
 		return NULL;
@@ -30,8 +29,7 @@ note(rpma_uv_future_t *f)
 	return rig_watch(f, &life.done[life.begun++]);
 }
 
-static bool
-is_settled(void)
+static bool is_settled(void)
 {
 	for (unsigned i = 0; i < life.begun; i++) {
 		if (life.done[i].times == 0)
@@ -40,8 +38,7 @@ is_settled(void)
 	return true;
 }
 
-static void
-on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	struct rpma_conn_private_data pd = { "welcome", 8 };
 
@@ -56,22 +53,21 @@ on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 	note(rpma_uv_accept(req, NULL, life.server.conn, &pd));
 }
 
-static rpma_uv_future_t *
-read_again(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *read_again(rpma_uv_future_t *f, void *data)
 {
 	(void)f;
 	(void)data;
 	return rpma_uv_read(life.client.conn, NULL, rig_local(0), rig_remote(4096), 64, 0);
 }
 
-static void
-meet(void)
+static void meet(void)
 {
 	struct rpma_conn_private_data pd = { "hello", 6 };
 	rpma_uv_future_t *connected;
 	int64_t result;
 
-	if (rpma_uv_listen(&rig.reactor, rig.peer, UNIT_ADDR, UNIT_PORT, 0, on_request, NULL, &life.ep))
+	if (rpma_uv_listen(
+		    &rig.reactor, rig.peer, UNIT_ADDR, UNIT_PORT, 0, on_request, NULL, &life.ep))
 		life.ep = NULL;
 	life.has_client = rpma_uv_conn_new(&rig.reactor, rig.peer, NULL, &life.client.conn) == 0;
 	if (!life.has_client)
@@ -82,8 +78,7 @@ meet(void)
 		(void)rpma_uv_wait(connected, 20000, &result);
 }
 
-static void
-talk(void)
+static void talk(void)
 {
 	rpma_uv_future_t *f[3];
 
@@ -99,8 +94,7 @@ talk(void)
 	rig_settle();
 }
 
-static void
-part(void)
+static void part(void)
 {
 	rpma_uv_future_t *f;
 
@@ -118,8 +112,7 @@ part(void)
 }
 
 /* true: nothing failed */
-static void
-live(void)
+static void live(void)
 {
 	memset(&life, 0, sizeof(life));
 	double_auto(true);
@@ -141,8 +134,7 @@ live(void)
 	}
 }
 
-static void
-expect_success(void)
+static void expect_success(void)
 {
 	live();
 	for (unsigned i = 0; i < life.begun; i++) {
@@ -152,8 +144,7 @@ expect_success(void)
 	assert_int_equal(life.begun, 7);
 }
 
-static void
-again(void)
+static void again(void)
 {
 	rpma_uv_reactor_opts_t opts = rig_opts();
 
@@ -164,15 +155,13 @@ again(void)
 }
 
 /* without a failure everything succeeds: the measure of what can fail */
-static void
-each_failure__none(void **state)
+static void each_failure__none(void **state)
 {
 	(void)state;
 	expect_success();
 }
 
-static void
-each_failure__allocations(void **state)
+static void each_failure__allocations(void **state)
 {
 	unsigned count;
 
@@ -190,8 +179,7 @@ each_failure__allocations(void **state)
 	expect_success();
 }
 
-static void
-each_failure__provider_calls(void **state)
+static void each_failure__provider_calls(void **state)
 {
 	unsigned count;
 
@@ -210,8 +198,7 @@ each_failure__provider_calls(void **state)
 	expect_success();
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(each_failure__none),

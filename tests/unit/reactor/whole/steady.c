@@ -10,8 +10,7 @@
 
 static unsigned done_count;
 
-static void
-count_done(rpma_uv_future_t *f, int status)
+static void count_done(rpma_uv_future_t *f, int status)
 {
 	(void)f;
 	assert_int_equal(status, 0);
@@ -19,15 +18,14 @@ count_done(rpma_uv_future_t *f, int status)
 }
 
 /* reads, messages both ways, all and chain, all of the slab: the heap is not touched any more */
-static rpma_uv_future_t *
-next(rpma_uv_future_t *f, void *data)
+static rpma_uv_future_t *next(rpma_uv_future_t *f, void *data)
 {
 	(void)f;
-	return rpma_uv_read(((struct rig_conn *)data)->conn, NULL, rig_local(0), rig_remote(64), 8, 0);
+	return rpma_uv_read(
+		((struct rig_conn *)data)->conn, NULL, rig_local(0), rig_remote(64), 8, 0);
 }
 
-static void
-a_round(struct rig_conn *c)
+static void a_round(struct rig_conn *c)
 {
 	rpma_uv_future_t *f[OPS];
 
@@ -40,8 +38,8 @@ a_round(struct rig_conn *c)
 			f[i] = rpma_uv_recv(c->conn, NULL, rig_local(0), 8);
 	}
 	rpma_uv_then(rpma_uv_all(&rig.reactor, NULL, f, OPS), count_done, NULL);
-	rpma_uv_then(rpma_uv_chain(rpma_uv_send(c->conn, NULL, rig_local(0), 8, 0), next, c), count_done,
-		NULL);
+	rpma_uv_then(rpma_uv_chain(rpma_uv_send(c->conn, NULL, rig_local(0), 8, 0), next, c),
+		count_done, NULL);
 	for (unsigned done = done_count, turns = 0; done_count < done + 2; turns++) {
 		assert_true(turns < RIG_TURNS);
 		rig_glance();
@@ -51,8 +49,7 @@ a_round(struct rig_conn *c)
 	}
 }
 
-static void
-steady__no_allocation(void **state)
+static void steady__no_allocation(void **state)
 {
 	unsigned allocs;
 	uint64_t objects, doorbells, turns;
@@ -75,8 +72,7 @@ steady__no_allocation(void **state)
 	assert_int_equal(rig_stats().futures_pending, 0);
 }
 
-int
-main(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(steady__no_allocation),
