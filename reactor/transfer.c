@@ -4,17 +4,14 @@
 /*
  * transfer.c - pull: remote memory into a local file
  *
- *   buffer --read_start()--> READ out --> on_chunk --> filled --write_start()--> write out -->
- *   buffer
+ *   buffer --read_start()--> READ out --> on_chunk --> filled --write_start()--> write --> buffer
  *
  *           pull()            all written, and synced as asked
- *   IDLE ----------> RUNNING ------------------------------------> ENDING ----> IDLE, future
- *   finished
- *                      |                                             ^
- *                      | fail(), cancel: the first counts            | nothing is out, and what was
- *                      v                                             | written is synced if it can
- *                      be
- *                   DRAINING ----------------------------------------+
+ *   IDLE ----------> RUNNING ---------------------------------> ENDING ----> IDLE, future finished
+ *                      |                                          ^
+ *                      | fail(), cancel: the first counts         | nothing is out, and what was
+ *                      v                                          | written is synced if it can be
+ *                   DRAINING -------------------------------------+
  *
  *   RUNNING   chunks are issued in order and complete in any. `prefix` is the first that is not
  *             written; a bit for each chunk in the window behind it tells which are.
