@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/* cm_event.c - event channels: what happened to ids, in order */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+#include "fault.h"
+#include "progress.h"
+
+struct rdma_event_channel *sv_channel_new(void)
+{
+	struct sv_event_channel *channel;
+
+	if (sv_progress_start() != 0)
+		return NULL;
+	channel = calloc(1, sizeof(*channel));
+	if (channel == NULL)
+		return NULL;
+	if (sv_signal_open(&channel->signal) != 0) {
+		free(channel);
+		return NULL;
+	}
+	channel->base.fd = channel->signal.fd;
+	channel->generation = sv_device.generation;
+	list_init(&channel->events);
+	return &channel->base;
+}
+
+static void event_free(struct sv_event *event)
+{
+	/* an id that the program never got to see */
+	if (event->base.event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		sv_id_free(sv_id(event->base.id));
+	free(event);
+}
+
+void sv_channel_free(struct rdma_event_channel *base)
+{
+	struct sv_event_channel *channel = sv_event_channel(base);
+
+	list_each(struct sv_event, event, &channel->events, node) {
+		list_remove(&event->node);
+		event_free(event);
+	}
+	sv_signal_close(&channel->signal);
+	free(channel);
+}
+
+SV_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct rdma_event_channel *channel;
+
+	sv_lock();
+	channel = sv_channel_new();
+	sv_unlock();
+	return channel;
+}
+
+SV_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *base)
+{
+	sv_lock();
+	if (sv_event_channel(base)->generation == sv_device.generation)
+		sv_channel_free(base);
+	sv_unlock();
+}
+
+struct sv_event *sv_event_new(struct sv_id *id, enum rdma_cm_event_type type, int status)
+{
+	struct sv_event *event = calloc(1, sizeof(*event));
+
+	if (event == NULL)
+		return NULL; /* lost, as in a kernel without memory */
+	list_init(&event->node);
+	event->owner = id;
+	event->base.id = &id->base;
+	event->base.event = type;
+	event->base.status = status;
+	return event;
+}
+
+void sv_event_private(struct sv_event *event, const struct sv_cm_message *message, unsigned length)
+{
+	memcpy(event->private_data, message->private_data, length);
+	event->base.param.conn.private_data = event->private_data;
+	event->base.param.conn.private_data_len = (uint8_t)length;
+}
+
+static void queue(struct sv_event *event)
+{
+	struct sv_event_channel *channel = sv_event_channel(event->owner->base.channel);
+
+	list_push(&channel->events, &event->node);
+	sv_signal_set(&channel->signal, true);
+}
+
+void sv_event_post(struct sv_event *event)
+{
+	int fault;
+
+	if (event == NULL)
+		return;
+	fault = sv_fault(SV_FAULT_CM_EVENT, &event->base);
+	if (fault == SV_FAULT_DROP) {
+		event_free(event);
+		return;
+	}
+	if (fault == SV_FAULT_TWICE && event->base.event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+		struct sv_event *twin = sv_event_new(event->owner, event->base.event, 0);
+
+		if (twin != NULL) {
+			twin->base = event->base;
+			queue(twin);
+		}
+	}
+	queue(event);
+}
+
+void sv_event_tell(struct sv_id *id, enum rdma_cm_event_type type, int status)
+{
+	sv_event_post(sv_event_new(id, type, status));
+}
+
+void sv_events_drop(struct sv_id *id)
+{
+	struct sv_event_channel *channel = sv_event_channel(id->base.channel);
+
+	list_each(struct sv_event, event, &channel->events, node) {
+		if (event->owner != id)
+			continue;
+		list_remove(&event->node);
+		event_free(event);
+	}
+	sv_signal_set(&channel->signal, !list_empty(&channel->events));
+}
+
+static struct sv_event *fetch(struct sv_event_channel *channel)
+{
+	while (!list_empty(&channel->events)) {
+		struct sv_event *event = list_first(&channel->events, struct sv_event, node);
+
+		list_remove(&event->node);
+		sv_signal_set(&channel->signal, !list_empty(&channel->events));
+		event->owner->fetched++;
+		if (sv_cm_fetched(event))
+			return event;
+		event->owner->acked++; /* nothing that the program should see */
+		free(event);
+	}
+	return NULL;
+}
+
+SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **event_ptr)
+{
+	struct sv_event_channel *channel;
+	struct sv_event *event;
+	int fault;
+
+	if (base == NULL || event_ptr == NULL) {
+		errno = EINVAL;
+		return -1;
+	}
+	channel = sv_event_channel(base);
+	for (;;) {
+		sv_lock();
+		if (channel->generation != sv_device.generation) {
+			sv_unlock();
+			errno = ENODEV;
+			return -1;
+		}
+		fault = sv_fault(SV_FAULT_GET_EVENT, base);
+		event = fault == 0 ? fetch(channel) : NULL;
+		sv_progress_wake();
+		sv_unlock();
+		if (event != NULL) {
+			*event_ptr = &event->base;
+			return 0;
+		}
+		if (fault > 0 || sv_signal_nonblocking(&channel->signal)) {
+			errno = fault > 0 ? fault : EAGAIN;
+			return -1;
+		}
+		if (sv_progress_block(&channel->signal) != 0)
+			return -1;
+	}
+}
+
+SV_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *base)
+{
+	struct sv_event *event;
+
+	if (base == NULL) {
+		errno = EINVAL;
+		return -1;
+	}
+	event = container_of(base, struct sv_event, base);
+	if (!sv_id_enter(event->owner))
+		return -1;
+	event->owner->acked++;
+	pthread_cond_broadcast(&sv_device.acked);
+	sv_unlock();
+	free(event);
+	return 0;
+}
+
+int sv_id_complete(struct sv_id *id)
+{
+	int ret;
+
+	if (!id->sync)
+		return 0;
+	if (id->base.event != NULL) {
+		rdma_ack_cm_event(id->base.event);
+		id->base.event = NULL;
+	}
+	ret = rdma_get_cm_event(id->base.channel, &id->base.event);
+	if (ret != 0)
+		return ret;
+	if (id->base.event->status == 0)
+		return 0;
+	if (id->base.event->event == RDMA_CM_EVENT_REJECTED)
+		errno = ECONNREFUSED;
+	else
+		errno = abs(id->base.event->status);
+	return -1;
+}
+
+SV_EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
+{
+	static const char *const names[] = {
+		[RDMA_CM_EVENT_ADDR_RESOLVED] = "RDMA_CM_EVENT_ADDR_RESOLVED",
+		[RDMA_CM_EVENT_ADDR_ERROR] = "RDMA_CM_EVENT_ADDR_ERROR",
+		[RDMA_CM_EVENT_ROUTE_RESOLVED] = "RDMA_CM_EVENT_ROUTE_RESOLVED",
+		[RDMA_CM_EVENT_ROUTE_ERROR] = "RDMA_CM_EVENT_ROUTE_ERROR",
+		[RDMA_CM_EVENT_CONNECT_REQUEST] = "RDMA_CM_EVENT_CONNECT_REQUEST",
+		[RDMA_CM_EVENT_CONNECT_RESPONSE] = "RDMA_CM_EVENT_CONNECT_RESPONSE",
+		[RDMA_CM_EVENT_CONNECT_ERROR] = "RDMA_CM_EVENT_CONNECT_ERROR",
+		[RDMA_CM_EVENT_UNREACHABLE] = "RDMA_CM_EVENT_UNREACHABLE",
+		[RDMA_CM_EVENT_REJECTED] = "RDMA_CM_EVENT_REJECTED",
+		[RDMA_CM_EVENT_ESTABLISHED] = "RDMA_CM_EVENT_ESTABLISHED",
+		[RDMA_CM_EVENT_DISCONNECTED] = "RDMA_CM_EVENT_DISCONNECTED",
+		[RDMA_CM_EVENT_DEVICE_REMOVAL] = "RDMA_CM_EVENT_DEVICE_REMOVAL",
+		[RDMA_CM_EVENT_MULTICAST_JOIN] = "RDMA_CM_EVENT_MULTICAST_JOIN",
+		[RDMA_CM_EVENT_MULTICAST_ERROR] = "RDMA_CM_EVENT_MULTICAST_ERROR",
+		[RDMA_CM_EVENT_ADDR_CHANGE] = "RDMA_CM_EVENT_ADDR_CHANGE",
+		[RDMA_CM_EVENT_TIMEWAIT_EXIT] = "RDMA_CM_EVENT_TIMEWAIT_EXIT",
+	};
+	size_t i = (size_t)event;
+
+	return i < sizeof(names) / sizeof(*names) ? names[i] : "UNKNOWN EVENT";
+}

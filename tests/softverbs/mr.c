@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/* mr.c - protection domains and memory regions */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "link.h"
+#include "mr.h"
+
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define ACCESS_KNOWN                                                                  \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+		IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB)
+
+struct entry {
+	struct sv_mr *mr;
+	uint8_t tag;
+};
+
+/* index 0 is never given away: a key of 0 is a common mistake */
+static struct entry *entries;
+static uint32_t entry_count;
+static uint32_t next_free = 1;
+
+static int key_new(struct sv_mr *mr)
+{
+	for (uint32_t tried = 0; tried < entry_count; tried++) {
+		uint32_t i = next_free;
+
+		next_free = next_free + 1 < entry_count ? next_free + 1 : 1;
+		if (i < entry_count && entries[i].mr == NULL) {
+			entries[i].mr = mr;
+			entries[i].tag++;
+			mr->base.lkey = i << 8 | entries[i].tag;
+			mr->base.rkey = mr->base.lkey;
+			return 0;
+		}
+	}
+	uint32_t count = entry_count == 0 ? 64 : entry_count * 2;
+	struct entry *more = count < UINT32_C(1) << 24 ? realloc(entries, count * sizeof(*more)) : NULL;
+
+	if (more == NULL)
+		return ENOMEM;
+	memset(more + entry_count, 0, (count - entry_count) * sizeof(*more));
+	next_free = entry_count == 0 ? 1 : entry_count;
+	entries = more;
+	entry_count = count;
+	return key_new(mr);
+}
+
+static struct sv_mr *key_find(uint32_t key)
+{
+	uint32_t i = key >> 8;
+
+	if (i >= entry_count || entries[i].mr == NULL || entries[i].mr->base.lkey != key)
+		return NULL;
+	return entries[i].mr;
+}
+
+void *sv_mr_at(struct ibv_pd *pd, uint32_t key, uint64_t addr, uint64_t length, int access)
+{
+	struct sv_mr *mr = key_find(key);
+
+	if (mr == NULL || mr->base.pd != pd || (mr->access & access) != access)
+		return NULL;
+	if (addr < mr->iova || length > mr->base.length ||
+		addr - mr->iova > mr->base.length - length)
+		return NULL;
+	return (char *)mr->base.addr + (addr - mr->iova);
+}
+
+bool sv_mr_sges(struct ibv_pd *pd, const struct ibv_sge *in, int n, int access, struct ibv_sge *out)
+{
+	for (int i = 0; i < n; i++) {
+		void *real = NULL;
+
+		out[i] = in[i];
+		if (in[i].length == 0)
+			continue;
+		real = sv_mr_at(pd, in[i].lkey, in[i].addr, in[i].length, access);
+		if (real == NULL)
+			return false;
+		out[i].addr = (uintptr_t)real;
+	}
+	return true;
+}
+
+void sv_mr_forget(void)
+{
+	entries = NULL; /* the parent's regions keep their memory: the program may still read them */
+	entry_count = 0;
+	next_free = 1;
+}
+
+/* one line of /proc/self/maps; true: the range it describes covers *at, which moves to its end */
+static bool map_covers(const char *line, uintptr_t *at, bool write)
+{
+	char *end;
+	uintptr_t from = strtoul(line, &end, 16);
+	uintptr_t to = *end == '-' ? strtoul(end + 1, &end, 16) : 0;
+
+	if (*at < from || *at >= to || end[0] != ' ' || end[1] != 'r' || (write && end[2] != 'w'))
+		return false;
+	*at = to;
+	return true;
+}
+
+/* what pinning would find out: is all of it mapped, and writable if it has to be? */
+static bool memory_is_there(void *addr, size_t length, bool write)
+{
+	uintptr_t at = (uintptr_t)addr;
+	uintptr_t end = at + length;
+	char buf[8192];
+	size_t used = 0;
+	ssize_t n;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return true; /* nobody to ask */
+	while (at < end && (n = read(fd, buf + used, sizeof(buf) - 1 - used)) > 0) {
+		char *line = buf;
+		char *newline;
+
+		used += (size_t)n;
+		buf[used] = '\0';
+		while ((newline = strchr(line, '\n')) != NULL) {
+			map_covers(line, &at, write);
+			line = newline + 1;
+		}
+		used -= (size_t)(line - buf);
+		memmove(buf, line, used);
+	}
+	close(fd);
+	return at >= end;
+}
+
+static int check_registration(void *addr, size_t length, unsigned access)
+{
+	unsigned remote_change = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+	if (access & IBV_ACCESS_ON_DEMAND)
+		return EOPNOTSUPP;
+	if (access & ~(unsigned)(ACCESS_KNOWN | IBV_ACCESS_OPTIONAL_RANGE))
+		return EINVAL;
+	if ((access & remote_change) && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return EINVAL;
+	if (length == 0 || (uintptr_t)addr + length < (uintptr_t)addr)
+		return EINVAL;
+	if (!memory_is_there(addr, length, access & IBV_ACCESS_LOCAL_WRITE))
+		return EFAULT;
+	return 0;
+}
+
+static struct ibv_mr *reg_mr(
+	struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
+{
+	struct sv_mr *mr;
+	int ret = check_registration(addr, length, access);
+
+	if (ret != 0) {
+		errno = ret;
+		return NULL;
+	}
+	if (!sv_enter_live(pd->context))
+		return NULL;
+	ret = sv_fault(SV_FAULT_REG_MR, pd);
+	mr = ret == 0 ? calloc(1, sizeof(*mr)) : NULL;
+	if (ret == 0)
+		ret = mr != NULL ? key_new(mr) : ENOMEM;
+	if (ret != 0) {
+		sv_unlock();
+		free(mr);
+		errno = ret;
+		return NULL;
+	}
+	mr->base.context = pd->context;
+	mr->base.pd = pd;
+	mr->base.addr = addr;
+	mr->base.length = length;
+	mr->base.handle = mr->base.lkey >> 8;
+	mr->iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
+	mr->access = (int)access;
+	sv_pd(pd)->users++;
+	sv_unlock();
+	return &mr->base;
+}
+
+SV_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return reg_mr(pd, addr, length, (uintptr_t)addr, (unsigned)access);
+}
+
+SV_EXPORT struct ibv_mr *ibv_reg_mr_iova(
+	struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	return reg_mr(pd, addr, length, iova, (unsigned)access);
+}
+
+SV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(
+	struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
+{
+	return reg_mr(pd, addr, length, iova, access);
+}
+
+SV_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
+{
+	struct sv_mr *mr = container_of(base, struct sv_mr, base);
+
+	if (!sv_enter(base->context))
+		return errno;
+	if (key_find(base->lkey) != mr) {
+		sv_misuse(SV_SITE, "ibv_dereg_mr of a region that is none");
+		sv_unlock();
+		return EINVAL;
+	}
+	list_each(struct sv_link, link, &sv_device.links, node)
+		sv_link_unpin(link, base->lkey);
+	entries[base->lkey >> 8].mr = NULL;
+	sv_pd(base->pd)->users--;
+	sv_unlock();
+	free(mr);
+	return 0;
+}
+
+SV_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct sv_pd *pd;
+
+	if (!sv_enter_live(context))
+		return NULL;
+	pd = calloc(1, sizeof(*pd));
+	if (pd != NULL)
+		pd->base.context = context;
+	sv_unlock();
+	return pd != NULL ? &pd->base : NULL;
+}
+
+SV_EXPORT int ibv_dealloc_pd(struct ibv_pd *base)
+{
+	struct sv_pd *pd = sv_pd(base);
+
+	if (!sv_enter(base->context))
+		return errno;
+	if (pd->users != 0) {
+		sv_misuse(SV_SITE, "ibv_dealloc_pd with %d objects left in it", pd->users);
+		sv_unlock();
+		return EBUSY;
+	}
+	sv_unlock();
+	free(pd);
+	return 0;
+}
+
+SV_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	struct ibv_ah *ah;
+
+	if (attr->port_num != 1) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!sv_enter(pd->context))
+		return NULL;
+	ah = calloc(1, sizeof(*ah));
+	if (ah != NULL) {
+		ah->context = pd->context;
+		ah->pd = pd;
+		sv_pd(pd)->users++;
+	}
+	sv_unlock();
+	return ah;
+}
+
+SV_EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
+{
+	if (!sv_enter(ah->context))
+		return errno;
+	sv_pd(ah->pd)->users--;
+	sv_unlock();
+	free(ah);
+	return 0;
+}
