@@ -158,6 +158,8 @@ static int start_thread(void)
 	if (ret != 0) {
 		close(progress.kick_fd);
 		progress.kick_fd = -1;
+	} else {
+		pthread_setname_np(progress.thread, "softverbs");
 	}
 	progress.running = ret == 0;
 	return ret;

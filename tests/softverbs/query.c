@@ -23,6 +23,8 @@
 
 SV_EXPORT int ibv_query_port(
 	struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr);
+SV_EXPORT int ibv_query_gid_type(
+	struct ibv_context *context, uint8_t port, unsigned index, int *type);
 
 void sv_fill_device_attr(struct ibv_device_attr *attr)
 {
@@ -198,6 +200,19 @@ SV_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_g
 		_ibv_query_gid_ex(context, 1, (uint32_t)n, &entries[n], flags, size) == 0)
 		n++;
 	return (ssize_t)n;
+}
+
+/* private to rdma-core, but its own ibv_devinfo calls it; 1 is its number for RoCE v2 */
+SV_EXPORT int ibv_query_gid_type(
+	struct ibv_context *context, uint8_t port, unsigned index, int *type)
+{
+	(void)context;
+	if (port != 1 || index >= GIDS) {
+		errno = EINVAL;
+		return -1;
+	}
+	*type = 1;
+	return 0;
 }
 
 SV_EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)

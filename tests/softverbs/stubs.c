@@ -6,7 +6,8 @@
  *
  * None of them may reach the real library with pointers of ours, so each is here and fails cleanly.
  * Their types do not matter, since arguments are not looked at: how they say "no" does. No header of
- * theirs is included. Internals of the libraries (IBVERBS_PRIVATE_*) are left alone.
+ * theirs is included. Internals of the libraries (IBVERBS_PRIVATE_*) are left alone, but for one that
+ * ibv_devinfo calls (query.c).
  */
 
 #include <errno.h>
