@@ -277,8 +277,8 @@ int rpma_uv_reactor_init(uv_loop_t *loop, rpma_uv_reactor_t *r, const rpma_uv_re
 /*
  * rpma_uv_reactor_close - end everything on this reactor
  *
- * Shape:      closes connections, listeners, transfers, files and pools that are still open, in
- *             that order; their close callbacks run before cb (NULL allowed), their futures end
+ * Shape:      stops transfers, closes listeners and connections, then files, then pools that are
+ *             still open; their close callbacks run before cb (NULL allowed), their futures end
  *             UV_ECANCELED. cb runs in the closing phase; from it on r may be reused. Closing twice
  *             is the caller's bug.
  * Ownership:  the program may still close a connection, listener, file or pool that was taken so:

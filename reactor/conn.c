@@ -214,8 +214,7 @@ void rpma_uv__conns_fail_device(
 {
 	rpma_uv_conn_t *c;
 
-	TAILQ_FOREACH(c, &r->conns, link)
-	{
+	TAILQ_FOREACH (c, &r->conns, link) {
 		if (c->cq->device != device)
 			continue;
 		c->is_gone = true;
@@ -315,8 +314,7 @@ void rpma_uv__conns_close(struct rpma_uv__reactor *r)
 {
 	rpma_uv_conn_t *c;
 
-	TAILQ_FOREACH(c, &r->conns, link)
-	{
+	TAILQ_FOREACH (c, &r->conns, link) {
 		if (!c->is_closing)
 			rpma_uv_conn_close(c, NULL, NULL);
 	}

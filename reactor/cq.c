@@ -91,10 +91,8 @@ bool rpma_uv__cqs_poll(struct rpma_uv__reactor *r, unsigned budget)
 	struct rpma_uv__device *device;
 	struct rpma_uv__cq *cq;
 
-	LIST_FOREACH(device, &r->devices, link)
-	{
-		TAILQ_FOREACH(cq, &device->cqs, link)
-		{
+	LIST_FOREACH (device, &r->devices, link) {
+		TAILQ_FOREACH (cq, &device->cqs, link) {
 			unsigned got;
 
 			if (cq->armed) /* silent: nothing has come since the last look */
@@ -119,10 +117,8 @@ bool rpma_uv__cqs_arm(struct rpma_uv__reactor *r)
 	struct rpma_uv__cq *cq;
 	bool found = false;
 
-	LIST_FOREACH(device, &r->devices, link)
-	{
-		TAILQ_FOREACH(cq, &device->cqs, link)
-		{
+	LIST_FOREACH (device, &r->devices, link) {
+		TAILQ_FOREACH (cq, &device->cqs, link) {
 			if (cq->armed)
 				continue;
 			if (ibv_req_notify_cq(cq->ibv, 0)) {
@@ -215,8 +211,7 @@ static int device_get(struct rpma_uv__reactor *r, struct ibv_context *context,
 {
 	struct rpma_uv__device *device;
 
-	LIST_FOREACH(device, &r->devices, link)
-	{
+	LIST_FOREACH (device, &r->devices, link) {
 		if (device->context == context) {
 			*device_ptr = device;
 			return 0;
@@ -265,8 +260,7 @@ int rpma_uv__cq_reserve(struct rpma_uv__reactor *r, struct ibv_context *context,
 	ret = device_get(r, context, &device);
 	if (ret)
 		return ret;
-	TAILQ_FOREACH(cq, &device->cqs, link)
-	{
+	TAILQ_FOREACH (cq, &device->cqs, link) {
 		if (cq->size - cq->reserved >= entries)
 			break;
 	}

@@ -260,8 +260,7 @@ void rpma_uv__eps_close(struct rpma_uv__reactor *r)
 {
 	rpma_uv_ep_t *ep;
 
-	TAILQ_FOREACH(ep, &r->eps, link)
-	{
+	TAILQ_FOREACH (ep, &r->eps, link) {
 		if (!ep->is_closing)
 			rpma_uv_ep_close(ep, NULL, NULL);
 	}

@@ -481,8 +481,7 @@ void rpma_uv__file_close_all(struct rpma_uv__reactor *r)
 {
 	rpma_uv_file_t *f;
 
-	TAILQ_FOREACH(f, &r->files, link)
-	{
+	TAILQ_FOREACH (f, &r->files, link) {
 		if (f->state == RPMA_UV__FILE_OPENING) {
 			(void)open_cancel(&f->open_op->future);
 		} else if (f->state == RPMA_UV__FILE_OPEN) {

@@ -121,8 +121,7 @@ void rpma_uv__file_write_failed(rpma_uv_file_t *f, uint64_t sequence, int status
 	struct rpma_uv__file_sync *sync;
 	bool covered = false;
 
-	TAILQ_FOREACH(sync, &f->syncs_waiting, link)
-	{
+	TAILQ_FOREACH (sync, &f->syncs_waiting, link) {
 		if (sync->sequence <= sequence)
 			continue;
 		covered = true;
@@ -141,8 +140,7 @@ static int sync_cancel(rpma_uv_future_t *future)
 	rpma_uv_file_t *f = sync->head.file;
 	const struct rpma_uv__file_sync *other;
 
-	TAILQ_FOREACH(other, &f->syncs_running, link)
-	{
+	TAILQ_FOREACH (other, &f->syncs_running, link) {
 		if (other == sync)
 			return UV_EBUSY;
 	}

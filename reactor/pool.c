@@ -562,8 +562,7 @@ void rpma_uv__pool_close_all(struct rpma_uv__reactor *r)
 {
 	rpma_uv_pool_t *pool;
 
-	TAILQ_FOREACH(pool, &r->pools, link)
-	{
+	TAILQ_FOREACH (pool, &r->pools, link) {
 		if (pool->new_op != NULL)
 			pool->new_cancelled = true;
 		else if (pool->state == READY)
@@ -593,8 +592,7 @@ int rpma_uv__pool_find(const struct rpma_uv__reactor *r, const void *base, size_
 	const rpma_uv_pool_t *pool;
 	size_t at, slice;
 
-	TAILQ_FOREACH(pool, &r->pools, link)
-	{
+	TAILQ_FOREACH (pool, &r->pools, link) {
 		at = (size_t)((uintptr_t)base - (uintptr_t)pool->base);
 		if (at >= pool->size || len > pool->size - at)
 			continue;

@@ -127,8 +127,7 @@ void rpma_uv__queue_post_recvs(rpma_uv_conn_t *c)
 	struct rpma_uv__wr *wr;
 	int ret;
 
-	TAILQ_FOREACH(wr, &q->recv_waiting, link)
-	{
+	TAILQ_FOREACH (wr, &q->recv_waiting, link) {
 		if (n == room || n == RPMA_UV__WR_BATCH)
 			break;
 		list[n] = (struct ibv_recv_wr){
@@ -176,8 +175,7 @@ static unsigned build_sends(rpma_uv_conn_t *c, unsigned *reads_ptr)
 	unsigned n = 0, reads = 0, unsignalled = 0;
 	struct rpma_uv__wr *wr;
 
-	TAILQ_FOREACH(wr, &q->send_waiting, link)
-	{
+	TAILQ_FOREACH (wr, &q->send_waiting, link) {
 		bool is_read = wr->opcode == IBV_WR_RDMA_READ;
 
 		if (n == room || n == RPMA_UV__WR_BATCH)

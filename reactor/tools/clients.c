@@ -423,8 +423,8 @@ void clients_close(struct clients *cl)
 	struct client *c;
 
 	cl->closing = true;
-	LIST_FOREACH(c, &cl->all, link)
-	client_shut(c);
+	LIST_FOREACH (c, &cl->all, link)
+		client_shut(c);
 	if (cl->count == 0)
 		cl->gone(cl);
 }

@@ -92,8 +92,7 @@ static struct digest_job *find(struct digests *d, uint64_t offset, uint64_t leng
 {
 	struct digest_job *job;
 
-	LIST_FOREACH(job, &d->jobs, link)
-	{
+	LIST_FOREACH (job, &d->jobs, link) {
 		if (job->offset == offset && job->length == length && !atomic_load(&job->unwanted))
 			return job;
 	}

@@ -345,8 +345,7 @@ static struct rpma_uv__io *pick(struct ios *list)
 	struct rpma_uv__io *io, *picked = NULL;
 	unsigned n = 0;
 
-	TAILQ_FOREACH(io, list, link)
-	{
+	TAILQ_FOREACH (io, list, link) {
 		if (roll(++n) == 0)
 			picked = io;
 	}
@@ -502,8 +501,8 @@ unsigned ring_double_held(void)
 	struct rpma_uv__io *io;
 	unsigned n = 0;
 
-	TAILQ_FOREACH(io, &d.held, link)
-	n++;
+	TAILQ_FOREACH (io, &d.held, link)
+		n++;
 	return n;
 }
 
