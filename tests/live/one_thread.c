@@ -103,7 +103,9 @@ static void compare(const struct tasks *start, const struct tasks *end)
 	for (unsigned i = 0; i < end->count; i++) {
 		const struct task *task = &end->task[i], *before = find(start, task->tid);
 
-		if (task->tid == getpid() || strncmp(task->comm, "iou-", 4) == 0)
+		/* the software device's own thread is what a card does by itself */
+		if (task->tid == getpid() || strncmp(task->comm, "iou-", 4) == 0 ||
+			strcmp(task->comm, "softverbs") == 0)
 			continue;
 		if (before == NULL)
 			printf("a new task: %s\n", task->comm);
