@@ -23,9 +23,12 @@
 #define HAS_OWN_HEAP 1 /* the sanitizer's: its calls cannot be told from ours */
 #else
 #define HAS_OWN_HEAP 0
+#endif
 
-/* every heap call of the process goes through here */
 static unsigned long heap_calls;
+
+#if !HAS_OWN_HEAP
+/* every heap call of the process goes through here */
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
@@ -97,7 +100,6 @@ static int server(const char *addr)
 	return 0;
 }
 
-#if !HAS_OWN_HEAP
 static unsigned long calls_at_start, calls_in_steady_state, chunks_seen;
 
 static int on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
@@ -112,14 +114,9 @@ static int on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offs
 		calls_in_steady_state = heap_calls - calls_at_start;
 	return 0;
 }
-#endif
 
 int main(void)
 {
-#if HAS_OWN_HEAP
-	printf("a sanitizer has replaced the heap\n");
-	return LIVE_SKIP;
-#else
 	const char *addr = live_addr(), *directory = getenv("NVME");
 	static struct live_node node;
 	const rpma_uv_pool_opts_t pool_opts = {
@@ -140,6 +137,10 @@ int main(void)
 	char path[256];
 	struct stat st;
 
+	if (HAS_OWN_HEAP) {
+		printf("a sanitizer has replaced the heap\n");
+		return LIVE_SKIP;
+	}
 	if (directory == NULL) {
 		printf("no NVME: no place for the file\n");
 		return LIVE_SKIP;
@@ -173,5 +174,4 @@ int main(void)
 	live_node_close(&node);
 	live_join();
 	return 0;
-#endif
 }
