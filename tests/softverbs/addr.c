@@ -121,8 +121,8 @@ void sv_addr_pack(const struct sockaddr *src, const struct sockaddr *dst, struct
 	}
 }
 
-static void unpack_one(const struct sv_cm_message *m, const uint8_t *addr, uint16_t port,
-	struct sockaddr *to)
+static void unpack_one(
+	const struct sv_cm_message *m, const uint8_t *addr, uint16_t port, struct sockaddr *to)
 {
 	if (m->family == 4) {
 		struct sockaddr_in *in = (struct sockaddr_in *)to;

@@ -26,8 +26,8 @@ SV_EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *res)
 	}
 }
 
-static int copy_addr(const struct sockaddr *from, socklen_t length, struct sockaddr **to,
-	socklen_t *to_length)
+static int copy_addr(
+	const struct sockaddr *from, socklen_t length, struct sockaddr **to, socklen_t *to_length)
 {
 	*to = calloc(1, sizeof(struct sockaddr_storage));
 	if (*to == NULL)
@@ -37,8 +37,8 @@ static int copy_addr(const struct sockaddr *from, socklen_t length, struct socka
 	return 0;
 }
 
-static int fill(struct rdma_addrinfo *res, const struct addrinfo *ai,
-	const struct rdma_addrinfo *hints)
+static int fill(
+	struct rdma_addrinfo *res, const struct addrinfo *ai, const struct rdma_addrinfo *hints)
 {
 	int flags = hints != NULL ? hints->ai_flags : 0;
 	struct sockaddr_storage src;
@@ -47,8 +47,8 @@ static int fill(struct rdma_addrinfo *res, const struct addrinfo *ai,
 	res->ai_flags = flags;
 	res->ai_family = ai->ai_family;
 	res->ai_qp_type = hints != NULL && hints->ai_qp_type != 0 ? hints->ai_qp_type : IBV_QPT_RC;
-	res->ai_port_space = hints != NULL && hints->ai_port_space != 0 ? hints->ai_port_space :
-									    RDMA_PS_TCP;
+	res->ai_port_space =
+		hints != NULL && hints->ai_port_space != 0 ? hints->ai_port_space : RDMA_PS_TCP;
 	if (flags & RAI_PASSIVE)
 		return copy_addr(ai->ai_addr, ai->ai_addrlen, &res->ai_src_addr, &res->ai_src_len);
 	ret = copy_addr(ai->ai_addr, ai->ai_addrlen, &res->ai_dst_addr, &res->ai_dst_len);
@@ -59,8 +59,8 @@ static int fill(struct rdma_addrinfo *res, const struct addrinfo *ai,
 			hints->ai_src_addr, hints->ai_src_len, &res->ai_src_addr, &res->ai_src_len);
 	if (flags & RAI_NOROUTE || sv_addr_source(ai->ai_addr, &src) != 0)
 		return 0; /* the source is chosen by rdma_resolve_addr */
-	return copy_addr((struct sockaddr *)&src, ai->ai_addrlen, &res->ai_src_addr,
-		&res->ai_src_len);
+	return copy_addr(
+		(struct sockaddr *)&src, ai->ai_addrlen, &res->ai_src_addr, &res->ai_src_len);
 }
 
 static int look_up(const char *node, const char *service, const struct rdma_addrinfo *hints,

@@ -39,7 +39,8 @@ void sv_async_drop(struct ibv_context *context, void *object)
 {
 	struct sv_context *c = sv_context(context);
 
-	list_each(struct sv_async, async, &c->async, node) {
+	list_each(struct sv_async, async, &c->async, node)
+	{
 		if (object != NULL && (void *)async->event.element.qp != object)
 			continue;
 		list_remove(&async->node);

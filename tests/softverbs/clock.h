@@ -18,7 +18,7 @@
 
 #include "list.h"
 
-#define SV_MS UINT64_C(1000000) /* in nanoseconds */
+#define SV_MS    UINT64_C(1000000) /* in nanoseconds */
 #define SV_NEVER UINT64_MAX
 
 struct sv_clock {
@@ -38,7 +38,7 @@ void sv_timer_set(struct sv_timer *timer, uint64_t at_ns); /* again, if it is se
 void sv_timer_stop(struct sv_timer *timer);
 bool sv_timer_is_set(const struct sv_timer *timer);
 uint64_t sv_timers_next(void); /* SV_NEVER: none */
-int sv_timers_run(void);       /* fires what is due, gives the count */
-void sv_timers_forget(void);   /* in a forked child: none is set any more */
+int sv_timers_run(void); /* fires what is due, gives the count */
+void sv_timers_forget(void); /* in a forked child: none is set any more */
 
 #endif

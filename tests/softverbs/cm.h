@@ -16,12 +16,12 @@
 #include "qp.h"
 #include "wire.h"
 
-#define SV_REQ_PRIVATE 56 /* what RoCE leaves of 92 */
-#define SV_REP_PRIVATE 196
-#define SV_REJ_PRIVATE 148
+#define SV_REQ_PRIVATE     56 /* what RoCE leaves of 92 */
+#define SV_REP_PRIVATE     196
+#define SV_REJ_PRIVATE     148
 #define SV_REJ_NO_LISTENER 8 /* IB_CM_REJ_INVALID_SERVICE_ID */
-#define SV_REJ_CONSUMER 28   /* IB_CM_REJ_CONSUMER_DEFINED */
-#define SV_MAX_BACKLOG 1024
+#define SV_REJ_CONSUMER    28 /* IB_CM_REJ_CONSUMER_DEFINED */
+#define SV_MAX_BACKLOG     1024
 
 enum sv_id_state {
 	SV_ID_IDLE,
@@ -61,14 +61,16 @@ struct sv_id {
 	struct list node; /* on sv_device.ids */
 	unsigned generation;
 	enum sv_id_state state;
-	bool sync;	     /* calls wait for their event; the channel is our own */
-	bool own_cqs;	     /* made by rdma_create_qp */
+	bool sync; /* calls wait for their event; the channel is our own */
+	bool own_cqs; /* made by rdma_create_qp */
 	bool connect_failed; /* its ESTABLISHED became CONNECT_ERROR: nothing more is told */
-	unsigned fetched;    /* events */
+	unsigned fetched; /* events */
 	unsigned acked;
 	struct sv_link *link;
 	struct sv_listener listener;
 	struct sv_timer timer; /* of the state it is in */
+	bool refused; /* the timer is for another try */
+	uint64_t give_up_ns; /* no more tries then */
 	uint32_t peer_qp_num;
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
@@ -115,7 +117,7 @@ void sv_cm_up(struct sv_link *link);
 void sv_cm_down(struct sv_link *link, int status);
 void sv_cm_frame(struct sv_link *link); /* all of a CM frame is in link->message */
 bool sv_cm_fetched(struct sv_event *event); /* now things happen; false: it is not to be seen */
-void sv_cm_hang_up(struct sv_id *id);	    /* says whatever ends this state, without an event */
+void sv_cm_hang_up(struct sv_id *id); /* says whatever ends this state, without an event */
 
 /* cm_qp.c */
 int sv_cm_qp_attr(struct sv_id *id, struct ibv_qp_attr *attr, int *mask);

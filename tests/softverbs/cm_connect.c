@@ -30,9 +30,11 @@
 
 #include "cm.h"
 
-#define CM_TIMEOUT_MS 77000 /* 16 tries of 4.8 s */
-#define TIMEWAIT_MS 1000
-#define REJ_TIMEOUT 4 /* IB_CM_REJ_TIMEOUT: the active side gave up */
+#define CM_TIMEOUT_MS    77000 /* 16 tries of 4.8 s */
+#define TIMEWAIT_MS      1000
+#define REFUSED_NS       (25 * SV_MS) /* a listener that is not there may be there in a moment */
+#define REFUSED_AGAIN_NS (2 * SV_MS)
+#define REJ_TIMEOUT      4 /* IB_CM_REJ_TIMEOUT: the active side gave up */
 
 /* shorter times for tests: SOFTVERBS_CM_TIMEOUT_MS, SOFTVERBS_TIMEWAIT_MS */
 static uint64_t after_ms(const char *variable, unsigned long ms)
@@ -71,6 +73,58 @@ static void close_id(struct sv_id *id)
 	leave_link(id);
 }
 
+static void tell_rejected(struct sv_id *id, int status, const struct sv_cm_message *message)
+{
+	static const struct sv_cm_message nothing;
+	struct sv_event *event = sv_event_new(id, RDMA_CM_EVENT_REJECTED, status);
+
+	if (event != NULL)
+		sv_event_private(event, message != NULL ? message : &nothing, SV_REJ_PRIVATE);
+	sv_event_post(event);
+	close_id(id);
+}
+
+/*
+ * Nobody listens there. A fabric takes its time for that answer, and programs that close a listener
+ * and open the next one count on it (perftest does), so a few more tries are made.
+ */
+static void connect_refused(struct sv_id *id)
+{
+	uint64_t now = sv_clock->now_ns();
+
+	if (now >= id->give_up_ns) {
+		tell_rejected(id, SV_REJ_NO_LISTENER, NULL);
+		return;
+	}
+	id->refused = true;
+	sv_timer_set(&id->timer, now + REFUSED_AGAIN_NS);
+}
+
+static void connect_again(struct sv_id *id)
+{
+	struct sv_link *old = id->link;
+	struct sv_qp *qp = old->qp;
+	struct sv_link *link;
+	int error;
+
+	link = sv_wire->connect(&id->base.route.addr.dst_storage, &error);
+	if (link == NULL) {
+		tell_rejected(id, SV_REJ_NO_LISTENER, NULL);
+		return;
+	}
+	link->message = old->message;
+	id->refused = false;
+	id->link = link;
+	link->id = id;
+	if (qp != NULL) {
+		old->qp = NULL;
+		qp->link = NULL;
+		sv_qp_attach(qp, link);
+	}
+	sv_link_leave(old, id, NULL);
+	wait_for_peer(id);
+}
+
 void sv_cm_timer(struct sv_timer *timer)
 {
 	struct sv_id *id = container_of(timer, struct sv_id, timer);
@@ -81,6 +135,11 @@ void sv_cm_timer(struct sv_timer *timer)
 		sv_event_tell(id, RDMA_CM_EVENT_ADDR_ERROR, id->resolve_status);
 		break;
 	case SV_ID_REQ_SENT:
+		if (id->refused) {
+			connect_again(id);
+			break;
+		}
+		/* fallthrough */
 	case SV_ID_REP_SENT:
 		sv_event_tell(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 		close_id(id);
@@ -96,17 +155,6 @@ void sv_cm_timer(struct sv_timer *timer)
 	default:
 		break;
 	}
-}
-
-static void tell_rejected(struct sv_id *id, int status, const struct sv_cm_message *message)
-{
-	static const struct sv_cm_message nothing;
-	struct sv_event *event = sv_event_new(id, RDMA_CM_EVENT_REJECTED, status);
-
-	if (event != NULL)
-		sv_event_private(event, message != NULL ? message : &nothing, SV_REJ_PRIVATE);
-	sv_event_post(event);
-	close_id(id);
 }
 
 void sv_cm_up(struct sv_link *link)
@@ -125,7 +173,7 @@ void sv_cm_down(struct sv_link *link, int status)
 	switch (id->state) {
 	case SV_ID_REQ_SENT:
 		if (status == ECONNREFUSED) {
-			tell_rejected(id, SV_REJ_NO_LISTENER, NULL);
+			connect_refused(id);
 		} else if (status == 0 || status == ECONNRESET) {
 			tell_rejected(id, SV_REJ_CONSUMER, NULL);
 		} else {
@@ -234,10 +282,9 @@ static void request_arrived(struct sv_link *link)
 
 void sv_cm_more_requests(struct sv_listener *listener)
 {
-	list_each(struct sv_link, link, &sv_device.links, node)
-		if (link->listener == listener && link->deferred &&
-			listener->waiting < listener->backlog)
-			request_arrived(link);
+	list_each(struct sv_link, link, &sv_device.links,
+		node) if (link->listener == listener && link->deferred &&
+			  listener->waiting < listener->backlog) request_arrived(link);
 }
 
 static void reply_arrived(struct sv_id *id, const struct sv_cm_message *message)
@@ -341,9 +388,8 @@ void sv_cm_hang_up(struct sv_id *id)
 		sv_link_send_cm(id->link, SV_FRAME_DREP, NULL);
 		break;
 	case SV_ID_LISTENING:
-		list_each(struct sv_link, link, &sv_device.links, node)
-			if (link->listener == &id->listener)
-				sv_link_close(link);
+		list_each(struct sv_link, link, &sv_device.links,
+			node) if (link->listener == &id->listener) sv_link_close(link);
 		break;
 	default:
 		break;
@@ -447,10 +493,12 @@ static int attach_qp(struct sv_id *id, struct sv_link *link, uint32_t qp_num, ui
 }
 
 static const struct rdma_conn_param default_param = { .responder_resources = RDMA_MAX_RESP_RES,
-	.initiator_depth = RDMA_MAX_INIT_DEPTH, .retry_count = 7, .rnr_retry_count = 7 };
+	.initiator_depth = RDMA_MAX_INIT_DEPTH,
+	.retry_count = 7,
+	.rnr_retry_count = 7 };
 
-static void fill_message(struct sv_id *id, const struct rdma_conn_param *param,
-	struct sv_cm_message *message)
+static void fill_message(
+	struct sv_id *id, const struct rdma_conn_param *param, struct sv_cm_message *message)
 {
 	memset(message, 0, sizeof(*message));
 	message->responder_resources = id->responder_resources;
@@ -485,6 +533,7 @@ static int start_connect(struct sv_id *id, const struct rdma_conn_param *param)
 	id->link = link;
 	attach_qp(id, link, param->qp_num, &link->message.qp_num);
 	id->state = SV_ID_REQ_SENT;
+	id->give_up_ns = sv_clock->now_ns() + REFUSED_NS;
 	wait_for_peer(id);
 	return 0;
 }

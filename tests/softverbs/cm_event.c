@@ -42,7 +42,8 @@ void sv_channel_free(struct rdma_event_channel *base)
 {
 	struct sv_event_channel *channel = sv_event_channel(base);
 
-	list_each(struct sv_event, event, &channel->events, node) {
+	list_each(struct sv_event, event, &channel->events, node)
+	{
 		list_remove(&event->node);
 		event_free(event);
 	}
@@ -128,7 +129,8 @@ void sv_events_drop(struct sv_id *id)
 {
 	struct sv_event_channel *channel = sv_event_channel(id->base.channel);
 
-	list_each(struct sv_event, event, &channel->events, node) {
+	list_each(struct sv_event, event, &channel->events, node)
+	{
 		if (event->owner != id)
 			continue;
 		list_remove(&event->node);

@@ -12,7 +12,7 @@
 #include "progress.h"
 
 #define ACK_TIMEOUT_DEFAULT 18 /* 1.07 s, times the retries */
-#define ARP_MS 3000
+#define ARP_MS              3000
 
 static int fail(int error)
 {
@@ -172,7 +172,8 @@ static void set_loopback(struct sockaddr *addr)
 }
 
 /* fills in both addresses of the route; 0 or an errno */
-static int choose_addresses(struct sv_id *id, const struct sockaddr *src, const struct sockaddr *dst)
+static int choose_addresses(
+	struct sv_id *id, const struct sockaddr *src, const struct sockaddr *dst)
 {
 	struct rdma_addr *route = &id->base.route.addr;
 	unsigned length = sv_addr_length(dst);
@@ -220,8 +221,8 @@ static void fill_path(struct sv_id *id)
 	id->path.numb_path = 1;
 }
 
-static int resolve(struct sv_id *id, const struct sockaddr *src, const struct sockaddr *dst,
-	int timeout_ms)
+static int resolve(
+	struct sv_id *id, const struct sockaddr *src, const struct sockaddr *dst, int timeout_ms)
 {
 	int ret;
 
@@ -236,8 +237,9 @@ static int resolve(struct sv_id *id, const struct sockaddr *src, const struct so
 	if (ret != 0) { /* nobody answers: known only after a while */
 		id->state = SV_ID_ADDR_QUERY;
 		id->resolve_status = timeout_ms < ARP_MS ? -ETIMEDOUT : -ret;
-		sv_timer_set(&id->timer, sv_clock->now_ns() +
-			(uint64_t)(timeout_ms < ARP_MS ? timeout_ms : ARP_MS) * SV_MS);
+		sv_timer_set(&id->timer,
+			sv_clock->now_ns() +
+				(uint64_t)(timeout_ms < ARP_MS ? timeout_ms : ARP_MS) * SV_MS);
 		return 0;
 	}
 	set_device(id);
@@ -284,7 +286,8 @@ static void move_events(struct sv_id *id, struct rdma_event_channel *to_base)
 
 	if (from == to)
 		return;
-	list_each(struct sv_event, event, &from->events, node) {
+	list_each(struct sv_event, event, &from->events, node)
+	{
 		if (event->owner != id)
 			continue;
 		list_remove(&event->node);

@@ -30,7 +30,7 @@ static void attr_init(struct sv_id *id, struct ibv_qp_attr *attr, int *mask)
 static void attr_rtr(struct sv_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+		 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	attr->ah_attr.is_global = 1;
 	attr->ah_attr.port_num = 1;
 	attr->ah_attr.grh.hop_limit = 64;
@@ -44,7 +44,7 @@ static void attr_rtr(struct sv_id *id, struct ibv_qp_attr *attr, int *mask)
 static void attr_rts(struct sv_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	*mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-		IBV_QP_MAX_QP_RD_ATOMIC;
+		 IBV_QP_MAX_QP_RD_ATOMIC;
 	attr->timeout = id->ack_timeout;
 	attr->retry_cnt = id->retry_count;
 	attr->rnr_retry = id->rnr_retry_count;
@@ -134,8 +134,8 @@ static void destroy_cqs(struct sv_id *id)
 }
 
 /* a program that names no completion queue gets one with a channel, on both sides */
-static int create_cq(struct sv_id *id, uint32_t size, struct ibv_comp_channel **channel,
-	struct ibv_cq **cq)
+static int create_cq(
+	struct sv_id *id, uint32_t size, struct ibv_comp_channel **channel, struct ibv_cq **cq)
 {
 	*channel = ibv_create_comp_channel(id->base.verbs);
 	if (*channel == NULL)

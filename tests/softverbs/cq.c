@@ -15,6 +15,7 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ static void overrun(struct sv_cq *cq)
 {
 	cq->overrun = true;
 	sv_async(cq->base.context, IBV_EVENT_CQ_ERR, &cq->base);
-	list_each(struct sv_qp, qp, &sv_device.qps, node) {
+	list_each(struct sv_qp, qp, &sv_device.qps, node)
+	{
 		if ((qp->base.send_cq != &cq->base && qp->base.recv_cq != &cq->base) ||
 			qp->attr.qp_state < IBV_QPS_INIT || qp->attr.qp_state == IBV_QPS_ERR)
 			continue;
@@ -96,8 +98,7 @@ static struct list all_cqs = { &all_cqs, &all_cqs };
 
 void sv_cq_forget_srq(struct sv_srq *srq)
 {
-	list_each(struct sv_cq, cq, &all_cqs, node)
-		forget_srq_in(cq, srq);
+	list_each(struct sv_cq, cq, &all_cqs, node) forget_srq_in(cq, srq);
 }
 
 void sv_cq_forget_all(void)
@@ -147,6 +148,7 @@ static void give(struct sv_cqe *cqe, struct ibv_wc *wc)
 int sv_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 {
 	struct sv_cq *cq = sv_cq(base);
+	bool yield;
 	int limit;
 	int got = 0;
 
@@ -161,7 +163,10 @@ int sv_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 		give(cqe_at(cq, cq->head++), &wc[got++]);
 	if (got == 0 && cq->overrun)
 		got = -1;
+	yield = got == 0 && sv_progress_is_fruitless();
 	sv_unlock();
+	if (yield)
+		sched_yield();
 	return got;
 }
 
@@ -183,8 +188,8 @@ int sv_req_notify_cq(struct ibv_cq *base, int solicited_only)
 	return 0;
 }
 
-static int create_checks(struct ibv_context *context, int cqe, struct ibv_comp_channel *channel,
-	int vector)
+static int create_checks(
+	struct ibv_context *context, int cqe, struct ibv_comp_channel *channel, int vector)
 {
 	if (cqe < 1 || cqe > SV_MAX_CQE || vector < 0 || vector >= context->num_comp_vectors)
 		return EINVAL;

@@ -25,8 +25,8 @@ enum sv_cqe_frees { SV_FREES_NOTHING, SV_FREES_SEND, SV_FREES_RECV, SV_FREES_SRQ
 struct sv_cqe {
 	struct ibv_wc wc;
 	enum sv_cqe_frees frees;
-	uint32_t upto;	   /* of the send queue: all before this one */
-	struct sv_qp *qp;  /* NULL: destroyed since */
+	uint32_t upto; /* of the send queue: all before this one */
+	struct sv_qp *qp; /* NULL: destroyed since */
 	struct sv_srq *srq;
 };
 
@@ -36,13 +36,13 @@ struct sv_cq {
 	struct ibv_cq base;
 	struct list node; /* of all */
 	struct list in_channel;
-	unsigned events_queued;	  /* not fetched yet */
+	unsigned events_queued; /* not fetched yet */
 	unsigned events_fetched;
 	unsigned async_fetched;
 	enum sv_arm arm;
-	bool overrun;		  /* what is in it can be polled, then it is dead */
-	int users;		  /* queue pairs */
-	uint32_t head;		  /* the oldest entry; both only grow */
+	bool overrun; /* what is in it can be polled, then it is dead */
+	int users; /* queue pairs */
+	uint32_t head; /* the oldest entry; both only grow */
 	uint32_t tail;
 	uint32_t size;
 	struct sv_cqe *ring;

@@ -32,17 +32,17 @@
 
 #define SV_EXPORT __attribute__((visibility("default")))
 
-#define SV_NAME "softverbs0"
-#define SV_MAX_SGE 32
-#define SV_MAX_WR 16384
-#define SV_MAX_CQE 4194303
-#define SV_MAX_INLINE 512
+#define SV_NAME          "softverbs0"
+#define SV_MAX_SGE       32
+#define SV_MAX_WR        16384
+#define SV_MAX_CQE       4194303
+#define SV_MAX_INLINE    512
 #define SV_MAX_RD_ATOMIC 16
-#define SV_MAX_MSG (UINT32_C(1) << 30)
+#define SV_MAX_MSG       (UINT32_C(1) << 30)
 
 struct sv_context {
-	struct list node;	 /* on sv_device.contexts */
-	struct list async;	 /* struct sv_async, not read yet */
+	struct list node; /* on sv_device.contexts */
+	struct list async; /* struct sv_async, not read yet */
 	struct sv_signal signal; /* async_fd */
 	unsigned generation;
 	bool gone; /* DEVICE_FATAL was delivered: everything fails with EIO */
@@ -52,8 +52,8 @@ struct sv_context {
 struct sv_device {
 	pthread_mutex_t lock;
 	pthread_cond_t acked; /* something was acknowledged or answered */
-	int cancel_state;     /* of the thread that holds the lock */
-	unsigned generation;  /* counts forks */
+	int cancel_state; /* of the thread that holds the lock */
+	unsigned generation; /* counts forks */
 	struct list contexts;
 	struct list qps;
 	struct list links;

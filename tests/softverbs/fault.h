@@ -14,17 +14,17 @@
 #include <stdbool.h>
 
 enum sv_fault_point {
-	SV_FAULT_POST_SEND,  /* object: ibv_qp; an errno fails the work request */
-	SV_FAULT_POST_RECV,  /* object: ibv_qp or ibv_srq */
-	SV_FAULT_REG_MR,     /* object: ibv_pd */
-	SV_FAULT_CREATE_QP,  /* object: ibv_pd */
-	SV_FAULT_CREATE_CQ,  /* object: ibv_context */
-	SV_FAULT_POLL,	     /* object: ibv_cq; a positive number bounds the batch */
-	SV_FAULT_ARM,	     /* object: ibv_cq; between the program's poll and its arming */
+	SV_FAULT_POST_SEND, /* object: ibv_qp; an errno fails the work request */
+	SV_FAULT_POST_RECV, /* object: ibv_qp or ibv_srq */
+	SV_FAULT_REG_MR, /* object: ibv_pd */
+	SV_FAULT_CREATE_QP, /* object: ibv_pd */
+	SV_FAULT_CREATE_CQ, /* object: ibv_context */
+	SV_FAULT_POLL, /* object: ibv_cq; a positive number bounds the batch */
+	SV_FAULT_ARM, /* object: ibv_cq; between the program's poll and its arming */
 	SV_FAULT_COMP_EVENT, /* object: ibv_cq; SV_FAULT_DROP, SV_FAULT_TWICE */
-	SV_FAULT_CM_EVENT,   /* object: rdma_cm_event; SV_FAULT_DROP, SV_FAULT_TWICE */
-	SV_FAULT_GET_EVENT,  /* object: the channel; EINTR or EAGAIN from the read */
-	SV_FAULT_COMPLETE,   /* object: ibv_wc, before it enters its CQ */
+	SV_FAULT_CM_EVENT, /* object: rdma_cm_event; SV_FAULT_DROP, SV_FAULT_TWICE */
+	SV_FAULT_GET_EVENT, /* object: the channel; EINTR or EAGAIN from the read */
+	SV_FAULT_COMPLETE, /* object: ibv_wc, before it enters its CQ */
 	SV_FAULT_POINTS,
 };
 

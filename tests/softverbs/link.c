@@ -91,8 +91,8 @@ void sv_link_send(struct sv_link *link, struct sv_tx *tx)
 	list_push(&link->tx_queue, &tx->node);
 }
 
-bool sv_link_send_cm(struct sv_link *link, enum sv_frame_type type,
-	const struct sv_cm_message *message)
+bool sv_link_send_cm(
+	struct sv_link *link, enum sv_frame_type type, const struct sv_cm_message *message)
 {
 	struct heap_tx *h;
 
@@ -161,9 +161,7 @@ static void tx_orphan(struct sv_link *link, struct sv_tx *tx)
 
 void sv_link_cut(struct sv_link *link, struct sv_qp *qp)
 {
-	list_each(struct sv_tx, tx, &link->tx_queue, node)
-		if (tx->qp == qp)
-			tx_orphan(link, tx);
+	list_each(struct sv_tx, tx, &link->tx_queue, node) if (tx->qp == qp) tx_orphan(link, tx);
 	if (link->rx.in_payload && link->rx.head.type >= SV_FRAME_SEND) {
 		link->rx.discard = true;
 		link->rx.head.type = 0; /* nobody is interested in its end */
@@ -172,9 +170,9 @@ void sv_link_cut(struct sv_link *link, struct sv_qp *qp)
 
 void sv_link_cancel_requests(struct sv_link *link, struct sv_qp *qp)
 {
-	list_each(struct sv_tx, tx, &link->tx_queue, node)
-		if (tx->qp == qp && tx->head_sent == 0 && tx->head.type < SV_FRAME_ACK)
-			tx_remove(tx);
+	list_each(struct sv_tx, tx, &link->tx_queue,
+		node) if (tx->qp == qp && tx->head_sent == 0 && tx->head.type < SV_FRAME_ACK)
+		tx_remove(tx);
 }
 
 static bool sge_uses(const struct ibv_sge *sge, int n, uint32_t key)
@@ -187,9 +185,9 @@ static bool sge_uses(const struct ibv_sge *sge, int n, uint32_t key)
 
 void sv_link_unpin(struct sv_link *link, uint32_t key)
 {
-	list_each(struct sv_tx, tx, &link->tx_queue, node)
-		if (sge_uses(tx->sge, tx->sge_count, key) && !tx_privatise(tx, true))
-			link->broken = true;
+	list_each(struct sv_tx, tx, &link->tx_queue,
+		node) if (sge_uses(tx->sge, tx->sge_count, key) && !tx_privatise(tx, true))
+		link->broken = true;
 	if (link->rx.in_payload && !link->rx.discard &&
 		sge_uses(link->rx.sink, link->rx.sink_count, key)) {
 		link->rx.discard = true;
@@ -224,7 +222,8 @@ int sv_tx_iov(struct sv_link *link, struct iovec *iov, int max)
 {
 	int n = 0;
 
-	list_each(struct sv_tx, tx, &link->tx_queue, node) {
+	list_each(struct sv_tx, tx, &link->tx_queue, node)
+	{
 		if (n + 1 + tx->sge_count - tx->sge_at > max && n > 0)
 			break;
 		if (tx->head_sent < sizeof(tx->head))
@@ -234,8 +233,8 @@ int sv_tx_iov(struct sv_link *link, struct iovec *iov, int max)
 			uint32_t skip = i == tx->sge_at ? tx->sge_offset : 0;
 
 			if (tx->sge[i].length > skip)
-				iov[n++] = (struct iovec){
-					(uint8_t *)(uintptr_t)tx->sge[i].addr + skip,
+				iov[n++] = (struct iovec){ (uint8_t *)(uintptr_t)tx->sge[i].addr +
+								   skip,
 					tx->sge[i].length - skip };
 		}
 	}

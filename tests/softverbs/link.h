@@ -46,8 +46,8 @@ enum sv_frame_type {
 	SV_FRAME_FETCH_ADD,
 	SV_FRAME_ATOMIC_WRITE,
 	SV_FRAME_ACK = 32, /* answers: all requests before psn are done */
-	SV_FRAME_NAK,	   /* and psn itself failed, code: enum ibv_wc_status */
-	SV_FRAME_RNR,	   /* and psn found no receive, code: the RNR timer */
+	SV_FRAME_NAK, /* and psn itself failed, code: enum ibv_wc_status */
+	SV_FRAME_RNR, /* and psn found no receive, code: the RNR timer */
 	SV_FRAME_READ_RESPONSE,
 	SV_FRAME_ATOMIC_RESPONSE,
 };
@@ -64,7 +64,7 @@ struct sv_frame {
 	uint8_t reserved;
 	uint32_t psn;
 	uint32_t payload; /* bytes after this head */
-	uint32_t imm;	  /* as the program gave it */
+	uint32_t imm; /* as the program gave it */
 	uint32_t rkey;
 	uint32_t length; /* of a READ */
 	uint64_t addr;
@@ -90,7 +90,7 @@ struct sv_tx {
 	struct ibv_sge own_sge; /* payload copied to the heap */
 	void *own;
 	struct sv_qp *qp; /* whose work it is, or NULL */
-	bool keep;	  /* an answer without payload: survives its queue pair */
+	bool keep; /* an answer without payload: survives its queue pair */
 	void (*done)(struct sv_tx *tx); /* sent, or dropped */
 };
 
@@ -98,9 +98,9 @@ struct sv_tx {
 struct sv_rx {
 	struct sv_frame head;
 	bool in_payload;
-	bool discard;	 /* payload goes nowhere */
+	bool discard; /* payload goes nowhere */
 	bool lost_memory; /* it had a place, which is no longer registered */
-	uint32_t left;	 /* payload still to come */
+	uint32_t left; /* payload still to come */
 	struct ibv_sge sink[SV_MAX_SGE];
 	int sink_count;
 	int sink_at;
@@ -132,26 +132,26 @@ struct sv_cm_message {
 	uint8_t private_data[196];
 };
 
-#define SV_CM_MAGIC UINT32_C(0x62765653)
+#define SV_CM_MAGIC   UINT32_C(0x62765653)
 #define SV_CM_VERSION 1
 
 struct sv_link {
 	struct list node; /* on sv_device.links */
 	enum sv_link_state state;
-	bool closing;			/* its owners are gone: send the rest, then end it */
-	bool paused;			/* a head waits in the stage until the queue pair is ready */
-	bool deferred;			/* its REQ is in message; the listener's backlog is full */
-	bool broken;			/* memory was short: it cannot go on */
-	struct sv_id *id;		/* either may be NULL */
+	bool closing; /* its owners are gone: send the rest, then end it */
+	bool paused; /* a head waits in the stage until the queue pair is ready */
+	bool deferred; /* its REQ is in message; the listener's backlog is full */
+	bool broken; /* memory was short: it cannot go on */
+	struct sv_id *id; /* either may be NULL */
 	struct sv_qp *qp;
-	struct sv_listener *listener;	/* where it came in, until its REQ is understood */
-	struct list tx_queue;		/* struct sv_tx, in order */
+	struct sv_listener *listener; /* where it came in, until its REQ is understood */
+	struct list tx_queue; /* struct sv_tx, in order */
 	struct sv_rx rx;
-	uint64_t heard_ns;		/* when bytes arrived last */
-	struct sv_cm_message message;	/* the payload of a CM frame */
+	uint64_t heard_ns; /* when bytes arrived last */
+	struct sv_cm_message message; /* the payload of a CM frame */
 	unsigned stage_used;
 	unsigned stage_at;
-	uint8_t stage[SV_STAGE_SIZE];	/* heads, and small payload that came with them */
+	uint8_t stage[SV_STAGE_SIZE]; /* heads, and small payload that came with them */
 };
 
 void sv_link_init(struct sv_link *link); /* by the wire, which allocates links */
@@ -180,8 +180,8 @@ void sv_tx_drop_all(struct sv_link *link);
 bool sv_tx_fault(struct sv_link *link); /* EFAULT: the first frame's memory is unmapped */
 int sv_rx_iov(struct sv_link *link, struct iovec *iov, int max);
 void sv_rx_got(struct sv_link *link, size_t n); /* bytes written there */
-void sv_rx_parse(struct sv_link *link);		/* look at the stage again, after a pause */
-void sv_rx_fault(struct sv_link *link);		/* EFAULT: the sink's memory is unmapped */
+void sv_rx_parse(struct sv_link *link); /* look at the stage again, after a pause */
+void sv_rx_fault(struct sv_link *link); /* EFAULT: the sink's memory is unmapped */
 
 /* what a wire reports: the link is up; or it ended, status 0 or an errno */
 void sv_link_up(struct sv_link *link);

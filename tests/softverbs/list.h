@@ -24,10 +24,10 @@ struct list {
 #define list_first(head, type, member) container_of((head)->next, type, member)
 
 /* the body may remove var, and nothing else */
-#define list_each(type, var, head, member)                                                   \
-	for (type *var = list_first(head, type, member),                                     \
-		  *var##_next = container_of(var->member.next, type, member);                \
-		&var->member != (head);                                                      \
+#define list_each(type, var, head, member)                                    \
+	for (type *var = list_first(head, type, member),                      \
+		  *var##_next = container_of(var->member.next, type, member); \
+		&var->member != (head);                                       \
 		var = var##_next, var##_next = container_of(var->member.next, type, member))
 
 static inline void list_init(struct list *l)

@@ -16,7 +16,7 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-#define ACCESS_KNOWN                                                                  \
+#define ACCESS_KNOWN                                                                 \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 		IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB)
 
@@ -45,7 +45,8 @@ static int key_new(struct sv_mr *mr)
 		}
 	}
 	uint32_t count = entry_count == 0 ? 64 : entry_count * 2;
-	struct entry *more = count < UINT32_C(1) << 24 ? realloc(entries, count * sizeof(*more)) : NULL;
+	struct entry *more =
+		count < UINT32_C(1) << 24 ? realloc(entries, count * sizeof(*more)) : NULL;
 
 	if (more == NULL)
 		return ENOMEM;
@@ -95,7 +96,8 @@ bool sv_mr_sges(struct ibv_pd *pd, const struct ibv_sge *in, int n, int access, 
 
 void sv_mr_forget(void)
 {
-	entries = NULL; /* the parent's regions keep their memory: the program may still read them */
+	entries =
+		NULL; /* the parent's regions keep their memory: the program may still read them */
 	entry_count = 0;
 	next_free = 1;
 }
@@ -221,8 +223,7 @@ SV_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
 		sv_unlock();
 		return EINVAL;
 	}
-	list_each(struct sv_link, link, &sv_device.links, node)
-		sv_link_unpin(link, base->lkey);
+	list_each(struct sv_link, link, &sv_device.links, node) sv_link_unpin(link, base->lkey);
 	entries[base->lkey >> 8].mr = NULL;
 	sv_pd(base->pd)->users--;
 	sv_unlock();

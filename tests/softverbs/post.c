@@ -74,14 +74,15 @@ static void copy_inline(struct sv_slot *slot)
 		to += slot->sge[i].length;
 	}
 	slot->sge_count = 1;
-	slot->sge[0] = (struct ibv_sge){ .addr = (uintptr_t)slot->inline_data,
-		.length = slot->length };
+	slot->sge[0] =
+		(struct ibv_sge){ .addr = (uintptr_t)slot->inline_data, .length = slot->length };
 }
 
 static int check(struct sv_qp *qp, const struct ibv_send_wr *wr, uint8_t type, uint64_t *length)
 {
 	enum ibv_qp_state state = qp->attr.qp_state;
-	bool reads = type == SV_FRAME_READ || type == SV_FRAME_CMP_SWAP || type == SV_FRAME_FETCH_ADD;
+	bool reads =
+		type == SV_FRAME_READ || type == SV_FRAME_CMP_SWAP || type == SV_FRAME_FETCH_ADD;
 
 	if (state == IBV_QPS_RESET || state == IBV_QPS_INIT || state == IBV_QPS_RTR)
 		return EINVAL;

@@ -25,8 +25,9 @@
 #include "progress.h"
 #include "wire.h"
 
-#define FRESH_NS (SV_MS / 4) /* a poll that long ago still counts as help */
-#define REST_MS 1
+#define FRESH_NS  (SV_MS / 4) /* a poll that long ago still counts as help */
+#define REST_MS   1
+#define FRUITLESS 16
 #define STEPS_MAX 64 /* before others get the lock */
 
 const struct sv_wire *sv_wire;
@@ -41,6 +42,7 @@ static struct {
 	uint64_t wake_ns; /* when it wakes by itself */
 	uint64_t helped_ns;
 	int armed;
+	unsigned fruitless; /* steps of pollers in a row that found nothing to do */
 } progress = { .kick_fd = -1 };
 
 static void kick(void)
@@ -63,9 +65,17 @@ void sv_progress_help(void)
 
 	if (sv_wire == NULL)
 		return;
-	sv_progress_step();
+	progress.fruitless = sv_progress_step() > 0 ? 0 : progress.fruitless + 1;
 	progress.helped_ns = sv_clock->now_ns();
 	errno = saved;
+}
+
+bool sv_progress_is_fruitless(void)
+{
+	if (progress.fruitless < FRUITLESS)
+		return false;
+	progress.fruitless = 0;
+	return true;
 }
 
 void sv_progress_wake(void)

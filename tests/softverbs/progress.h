@@ -21,11 +21,13 @@
 #include "signal_fd.h"
 
 int sv_progress_start(void); /* the wire and the thread, once a process; 0 or -1 with errno */
-int sv_progress_step(void);  /* does what can be done at once, gives the number of things done */
+int sv_progress_step(void); /* does what can be done at once, gives the number of things done */
 void sv_progress_help(void); /* a step, from a poll that found nothing */
+bool sv_progress_is_fruitless(void); /* many of them in a row: let the peer have the processor */
 void sv_progress_wake(void); /* the program may sleep now: the thread must not rest */
 void sv_progress_armed(int more); /* that many more completion queues are armed: no rest either */
-void sv_progress_retime(uint64_t at_ns); /* there is a timer now that is due earlier than all others */
+void sv_progress_retime(
+	uint64_t at_ns); /* there is a timer now that is due earlier than all others */
 
 /* outside the lock: returns when the signal may be readable; 0, or -1 with errno EINTR */
 int sv_progress_block(struct sv_signal *signal);

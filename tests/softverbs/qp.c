@@ -33,9 +33,7 @@ static uint32_t next_qp_num(void)
 
 struct sv_qp *sv_qp_find(uint32_t qp_num)
 {
-	list_each(struct sv_qp, qp, &sv_device.qps, node)
-		if (qp->base.qp_num == qp_num)
-			return qp;
+	list_each(struct sv_qp, qp, &sv_device.qps, node) if (qp->base.qp_num == qp_num) return qp;
 	return NULL;
 }
 
@@ -227,8 +225,7 @@ SV_EXPORT int ibv_query_qp(
 	return 0;
 }
 
-SV_EXPORT int ibv_query_qp_data_in_order(
-	struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+SV_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
 	(void)qp;
 	(void)op;

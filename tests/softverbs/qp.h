@@ -26,13 +26,13 @@ struct sv_slot {
 	struct sv_tx tx;
 	uint64_t wr_id;
 	enum ibv_wr_opcode opcode;
-	unsigned flags;	 /* enum ibv_send_flags; SIGNALED is set by sq_sig_all as well */
+	unsigned flags; /* enum ibv_send_flags; SIGNALED is set by sq_sig_all as well */
 	struct sv_frame head;
-	bool doomed;	 /* travels no more: completes with status when its turn comes */
+	bool doomed; /* travels no more: completes with status when its turn comes */
 	enum ibv_wc_status status;
 	uint32_t length;
 	int sge_count;
-	struct ibv_sge *sge;  /* as posted */
+	struct ibv_sge *sge; /* as posted */
 	struct ibv_sge *real; /* translated */
 	uint8_t *inline_data;
 };
@@ -84,7 +84,7 @@ struct sv_qp {
 	struct ibv_qp_attr attr; /* what ibv_modify_qp has set; attr.qp_state is the state */
 	bool sig_all;
 	bool is_ex;
-	bool started;	    /* a message arrived: COMM_EST is said */
+	bool started; /* a message arrived: COMM_EST is said */
 	unsigned async_fetched;
 	struct sv_listener *meet; /* connected by number, without a CM */
 	struct sv_timer meet_timer;
@@ -108,7 +108,7 @@ struct sv_qp {
 	/* responder */
 	struct sv_recv_ring rq;
 	uint32_t expected; /* psn */
-	bool refused;	   /* a NAK was sent: what follows it is ignored */
+	bool refused; /* a NAK was sent: what follows it is ignored */
 	uint32_t reads_in;
 	struct sv_incoming incoming;
 	bool ack_due;

@@ -14,7 +14,7 @@
 
 #include "qp.h"
 
-#define OPS_BASIC                                                                        \
+#define OPS_BASIC                                                                               \
 	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND | \
 		IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |                       \
 		IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
@@ -48,8 +48,7 @@ static struct ibv_send_wr *next(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 	return wr;
 }
 
-static void wr_rdma(
-	struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr)
+static void wr_rdma(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr)
 {
 	struct ibv_send_wr *wr = next(ex, opcode);
 
@@ -125,8 +124,7 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
 	wr_set_sge_list(ex, 1, &sge);
 }
 
-static void wr_set_inline_data_list(
-	struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *bufs)
+static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *bufs)
 {
 	struct sv_qp *qp = of(ex);
 	struct ibv_send_wr *wr;
@@ -162,8 +160,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 
 #ifdef SV_HAS_ATOMIC_WRITE
 /* its eight bytes travel inline, whatever the limit of inline data is */
-static void wr_atomic_write(
-	struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *value)
+static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *value)
 {
 	struct sv_qp *qp = of(ex);
 	struct ibv_send_wr *wr = next(ex, IBV_WR_ATOMIC_WRITE);
@@ -256,7 +253,7 @@ void sv_qp_ex_free(struct sv_qp *qp)
 struct ibv_qp *sv_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
-		IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	struct ibv_qp *qp;
 
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || attr->pd->context != context) {

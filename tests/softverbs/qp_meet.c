@@ -61,9 +61,8 @@ void sv_meet_stop(struct sv_qp *qp)
 	sv_timer_stop(&qp->meet_timer);
 	if (qp->meet == NULL)
 		return;
-	list_each(struct sv_link, link, &sv_device.links, node)
-		if (link->listener == qp->meet)
-			sv_link_close(link);
+	list_each(struct sv_link, link, &sv_device.links, node) if (link->listener == qp->meet)
+		sv_link_close(link);
 	sv_wire->unbind(qp->meet);
 	free(qp->meet);
 	qp->meet = NULL;

@@ -28,7 +28,7 @@ struct transition {
 };
 
 #define ANYTIME (IBV_QP_STATE | IBV_QP_CUR_STATE)
-#define ON_CHANGE                                                                     \
+#define ON_CHANGE \
 	(IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE)
 
 static const struct transition transitions[] = {
@@ -63,7 +63,7 @@ static bool is_allowed(enum ibv_qp_state from, enum ibv_qp_state to, int mask)
 		if (t->from != from || t->to != to)
 			continue;
 		return (mask & t->required) == t->required &&
-			(mask & ~(t->required | t->optional)) == 0;
+		       (mask & ~(t->required | t->optional)) == 0;
 	}
 	return false;
 }
@@ -92,9 +92,9 @@ static int check_values(const struct ibv_qp_attr *attr, int mask)
 	return 0;
 }
 
-#define TAKE(bit, field)                      \
-	do {                                  \
-		if (mask & (bit))             \
+#define TAKE(bit, field)                         \
+	do {                                     \
+		if (mask & (bit))                \
 			to->field = from->field; \
 	} while (0)
 

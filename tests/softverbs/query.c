@@ -38,7 +38,8 @@ void sv_fill_device_attr(struct ibv_device_attr *attr)
 	attr->max_qp = 0xffff;
 	attr->max_qp_wr = SV_MAX_WR;
 	attr->device_cap_flags = IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_CURR_QP_STATE_MOD |
-		IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE;
+				 IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+				 IBV_DEVICE_SRQ_RESIZE;
 	attr->max_sge = SV_MAX_SGE;
 	attr->max_sge_rd = SV_MAX_SGE;
 	attr->max_cq = 0xffff;

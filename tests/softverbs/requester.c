@@ -24,14 +24,14 @@
 #define RNR_FOREVER 7
 
 /* of a 5-bit code, in units of 10 microseconds */
-static const uint32_t rnr_delay[32] = { 65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
-	49152 };
+static const uint32_t rnr_delay[32] = { 65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128,
+	192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
+	32768, 49152 };
 
 static bool fetches(const struct sv_slot *slot)
 {
 	return slot->head.type == SV_FRAME_READ || slot->head.type == SV_FRAME_CMP_SWAP ||
-		slot->head.type == SV_FRAME_FETCH_ADD;
+	       slot->head.type == SV_FRAME_FETCH_ADD;
 }
 
 static enum ibv_wc_opcode wc_opcode(const struct sv_slot *slot)
@@ -149,7 +149,7 @@ static void prepare(struct sv_qp *qp, struct sv_slot *slot)
 static bool may_send(struct sv_qp *qp)
 {
 	return qp->attr.qp_state == IBV_QPS_RTS && qp->sent != qp->posted && qp->link != NULL &&
-		qp->link->state == SV_LINK_UP && !sv_timer_is_set(&qp->rnr_timer);
+	       qp->link->state == SV_LINK_UP && !sv_timer_is_set(&qp->rnr_timer);
 }
 
 /* false: what comes next has to wait */
@@ -186,7 +186,7 @@ static uint64_t ack_limit_ns(struct sv_qp *qp)
 	if (qp->attr.timeout == 0)
 		return SV_NEVER; /* as the specification has it: for ever */
 	return ((uint64_t)ACK_UNIT_NS << (qp->attr.timeout & 31)) *
-		((uint64_t)qp->attr.retry_cnt + 1);
+	       ((uint64_t)qp->attr.retry_cnt + 1);
 }
 
 /* the timer stays set while the queue is empty; that is cheaper than setting it again and again */

@@ -184,8 +184,8 @@ static void not_ready(struct sv_qp *qp, struct sv_rx *rx)
 
 static bool take_recv(struct sv_qp *qp)
 {
-	return qp->srq != NULL ? sv_srq_take(qp->srq, &qp->incoming) :
-				 sv_ring_take(&qp->rq, &qp->incoming);
+	return qp->srq != NULL ? sv_srq_take(qp->srq, &qp->incoming)
+			       : sv_ring_take(&qp->rq, &qp->incoming);
 }
 
 static void send_head(struct sv_qp *qp, struct sv_rx *rx)
@@ -218,8 +218,8 @@ static void write_head(struct sv_qp *qp, struct sv_rx *rx)
 
 	if (f->payload > 0) {
 		if (qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE)
-			to = sv_mr_at(qp->base.pd, f->rkey, f->addr, f->payload,
-				IBV_ACCESS_REMOTE_WRITE);
+			to = sv_mr_at(
+				qp->base.pd, f->rkey, f->addr, f->payload, IBV_ACCESS_REMOTE_WRITE);
 		if (to == NULL) {
 			refuse(qp, rx, IBV_WC_REM_ACCESS_ERR);
 			return;

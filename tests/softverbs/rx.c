@@ -40,8 +40,8 @@ int sv_rx_iov(struct sv_link *link, struct iovec *iov, int max)
 			part = part < rx->left - room ? part : rx->left - room;
 			if (part == 0)
 				continue;
-			iov[n++] = (struct iovec){
-				(uint8_t *)(uintptr_t)rx->sink[i].addr + skip, part };
+			iov[n++] = (struct iovec){ (uint8_t *)(uintptr_t)rx->sink[i].addr + skip,
+				part };
 			room += part;
 		}
 	}
@@ -50,11 +50,13 @@ int sv_rx_iov(struct sv_link *link, struct iovec *iov, int max)
 	if (link->stage_at == link->stage_used)
 		link->stage_at = link->stage_used = 0;
 	if (link->stage_at > 0) {
-		memmove(link->stage, link->stage + link->stage_at, link->stage_used - link->stage_at);
+		memmove(link->stage, link->stage + link->stage_at,
+			link->stage_used - link->stage_at);
 		link->stage_used -= link->stage_at;
 		link->stage_at = 0;
 	}
-	iov[n++] = (struct iovec){ link->stage + link->stage_used, SV_STAGE_SIZE - link->stage_used };
+	iov[n++] =
+		(struct iovec){ link->stage + link->stage_used, SV_STAGE_SIZE - link->stage_used };
 	return n;
 }
 
@@ -86,7 +88,8 @@ static void payload_copy(struct sv_rx *rx, const uint8_t *from, uint32_t n)
 			part = sge->length - rx->sink_offset;
 			part = part < n ? part : n;
 			if (part > 0)
-				memcpy((uint8_t *)(uintptr_t)sge->addr + rx->sink_offset, from, part);
+				memcpy((uint8_t *)(uintptr_t)sge->addr + rx->sink_offset, from,
+					part);
 		}
 		payload_advance(rx, part);
 		if (part == 0) { /* an empty entry of the list */
@@ -120,7 +123,7 @@ static bool take_head(struct sv_link *link)
 			rx->head.type = 0;
 		}
 	} else if (qp == NULL || qp->attr.qp_state == IBV_QPS_ERR ||
-		qp->attr.qp_state == IBV_QPS_RESET) {
+		   qp->attr.qp_state == IBV_QPS_RESET) {
 		rx->discard = true;
 		rx->head.type = 0;
 	} else if (qp->attr.qp_state == IBV_QPS_INIT) {

@@ -38,8 +38,8 @@ void sv_signal_set(struct sv_signal *signal, bool readable)
 	if (signal->readable == readable)
 		return;
 	do
-		n = readable ? write(signal->fd, &one, sizeof(one)) :
-			       read(signal->fd, &one, sizeof(one));
+		n = readable ? write(signal->fd, &one, sizeof(one))
+			     : read(signal->fd, &one, sizeof(one));
 	while (n < 0 && errno == EINTR);
 	assert(n == sizeof(one));
 	__atomic_store_n(&signal->readable, readable, __ATOMIC_SEQ_CST);

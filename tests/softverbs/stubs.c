@@ -16,37 +16,37 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* -1 with errno */
-#define MINUS(name)              \
-	EXPORT long name(void);  \
-	EXPORT long name(void)   \
-	{                        \
-		errno = ENOSYS;  \
-		return -1;       \
+#define MINUS(name)             \
+	EXPORT long name(void); \
+	EXPORT long name(void)  \
+	{                       \
+		errno = ENOSYS; \
+		return -1;      \
 	}
 
 /* the errno itself */
-#define CODE(name)               \
-	EXPORT int name(void);   \
-	EXPORT int name(void)    \
-	{                        \
-		errno = ENOSYS;  \
-		return ENOSYS;   \
+#define CODE(name)              \
+	EXPORT int name(void);  \
+	EXPORT int name(void)   \
+	{                       \
+		errno = ENOSYS; \
+		return ENOSYS;  \
 	}
 
 /* NULL with errno */
-#define POINTER(name)             \
-	EXPORT void *name(void);  \
-	EXPORT void *name(void)   \
-	{                         \
-		errno = ENOSYS;   \
-		return NULL;      \
+#define POINTER(name)            \
+	EXPORT void *name(void); \
+	EXPORT void *name(void)  \
+	{                        \
+		errno = ENOSYS;  \
+		return NULL;     \
 	}
 
 /* nothing */
-#define NOTHING(name)            \
-	EXPORT void name(void);  \
-	EXPORT void name(void)   \
-	{                        \
+#define NOTHING(name)           \
+	EXPORT void name(void); \
+	EXPORT void name(void)  \
+	{                       \
 	}
 
 CODE(ibv_attach_mcast)

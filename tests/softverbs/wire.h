@@ -27,7 +27,7 @@ struct sv_listener {
 	int waiting; /* those there are; links beyond are marked deferred */
 	struct sv_id *id; /* NULL: the meeting point of a queue pair */
 	struct sv_qp *qp;
-	void *wire;	 /* the wire's own; NULL: not bound */
+	void *wire; /* the wire's own; NULL: not bound */
 };
 
 struct sv_wire {
@@ -51,11 +51,11 @@ struct sv_wire {
 	int (*meet_bind)(struct sv_listener *listener, uint32_t qp_num);
 	struct sv_link *(*meet)(uint32_t qp_num, int *error);
 
-	void (*kick)(struct sv_link *link);   /* there is something to send */
+	void (*kick)(struct sv_link *link); /* there is something to send */
 	void (*resume)(struct sv_link *link); /* the model can take what it refused */
-	void (*close)(struct sv_link *link);  /* send what is queued, then free it */
+	void (*close)(struct sv_link *link); /* send what is queued, then free it */
 
-	int (*step)(void);    /* moves what can be moved at once; the number of things done */
+	int (*step)(void); /* moves what can be moved at once; the number of things done */
 	int (*wait_fd)(void); /* readable when step() has something to do; -1: no such thing */
 	void (*forget)(void); /* in a forked child: close what was the parent's, disturb nothing */
 };

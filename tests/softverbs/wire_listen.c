@@ -14,9 +14,9 @@
 #include "wire_socket.h"
 
 #define PORT_FIRST 32768 /* of those that are given out for 0 */
-#define PORT_LAST 60999
+#define PORT_LAST  60999
 #define PORT_TRIES 1000
-#define RETRY_NS (10 * SV_MS)
+#define RETRY_NS   (10 * SV_MS)
 
 static void accept_again(struct sv_timer *timer)
 {

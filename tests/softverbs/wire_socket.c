@@ -19,12 +19,12 @@
 #include "cm.h"
 #include "wire_socket.h"
 
-#define IOV_MAX_TX 64
-#define BUFFER (4 << 20)
-#define LINGER_NS (2000 * SV_MS)
-#define AGAIN_NS (2 * SV_MS)
+#define IOV_MAX_TX  64
+#define BUFFER      (4 << 20)
+#define LINGER_NS   (2000 * SV_MS)
+#define AGAIN_NS    (2 * SV_MS)
 #define READ_BUDGET (1 << 20) /* of one link, before the others get their turn */
-#define EVENTS 32
+#define EVENTS      32
 
 struct sock_state sock = { .epoll_fd = -1 };
 
@@ -363,7 +363,8 @@ static int sock_step(void)
 		if (source->dead || source->fd < 0)
 			continue;
 		if (source->kind == SOURCE_LINK)
-			link_event(container_of(source, struct sock_link, source), events[i].events);
+			link_event(
+				container_of(source, struct sock_link, source), events[i].events);
 		else
 			sock_accept(container_of(source, struct sock_listener, source));
 	}
@@ -398,15 +399,13 @@ static void sock_forget(void)
 {
 	close(sock.epoll_fd);
 	sock.epoll_fd = -1;
-	list_each(struct sv_link, link, &sv_device.links, node)
-		if (sock_of(link)->source.fd >= 0)
-			close(sock_of(link)->source.fd);
-	list_each(struct sv_id, id, &sv_device.ids, node)
-		if (id->listener.wire != NULL)
-			close(((struct sock_listener *)id->listener.wire)->source.fd);
-	list_each(struct sv_qp, qp, &sv_device.qps, node)
-		if (qp->meet != NULL && qp->meet->wire != NULL)
-			close(((struct sock_listener *)qp->meet->wire)->source.fd);
+	list_each(struct sv_link, link, &sv_device.links, node) if (sock_of(link)->source.fd >= 0)
+		close(sock_of(link)->source.fd);
+	list_each(struct sv_id, id, &sv_device.ids, node) if (id->listener.wire != NULL)
+		close(((struct sock_listener *)id->listener.wire)->source.fd);
+	list_each(struct sv_qp, qp, &sv_device.qps,
+		node) if (qp->meet != NULL && qp->meet->wire != NULL)
+		close(((struct sock_listener *)qp->meet->wire)->source.fd);
 	list_init(&sock.graveyard);
 }
 

@@ -40,7 +40,7 @@ struct sock_listener {
 struct sock_link {
 	struct sv_link link; /* first: this is what the model sees */
 	struct source source;
-	bool sending;	 /* guards against a kick from inside of one */
+	bool sending; /* guards against a kick from inside of one */
 	bool no_sending; /* the peer does not read any more */
 	struct sv_timer timer; /* connect: try again; closing: long enough */
 	struct sockaddr_un names[SV_NAMES]; /* unix: still to be tried */
