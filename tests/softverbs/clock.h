@@ -5,8 +5,7 @@
  * clock.h - time and timers of the device
  *
  * All of the device's notion of time comes from sv_clock, so that another clock (a virtual one) can
- * take its place before anything else runs. Timers are an ordered list: few of them are ever set,
- * and those are mostly set in the order in which they expire.
+ * take its place before anything else runs.
  *
  * ASSUMPTIONS: the device lock is held for all but now_ns.
  */
@@ -14,9 +13,8 @@
 #ifndef SOFTVERBS_CLOCK_H
 #define SOFTVERBS_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
-
-#include "list.h"
 
 #define SV_MS    UINT64_C(1000000) /* in nanoseconds */
 #define SV_NEVER UINT64_MAX
@@ -28,8 +26,11 @@ struct sv_clock {
 extern const struct sv_clock *sv_clock;
 
 struct sv_timer {
-	struct list node;
+	struct sv_timer *child; /* of the heap: the first one, its siblings, */
+	struct sv_timer *next;
+	struct sv_timer **link; /* and what points here; NULL: not set */
 	uint64_t at_ns;
+	uint64_t order; /* among those due at the same time: as they were set */
 	void (*fire)(struct sv_timer *timer);
 };
 
@@ -39,6 +40,7 @@ void sv_timer_stop(struct sv_timer *timer);
 bool sv_timer_is_set(const struct sv_timer *timer);
 uint64_t sv_timers_next(void); /* SV_NEVER: none */
 int sv_timers_run(void); /* fires what is due, gives the count */
+void sv_timers_fire_first(void); /* there is one, due or not */
 void sv_timers_forget(void); /* in a forked child: none is set any more */
 
 #endif
