@@ -77,6 +77,7 @@ struct sv_id {
 	uint8_t retry_count;
 	uint8_t rnr_retry_count;
 	uint8_t ack_timeout;
+	bool reuse_addr;
 	int resolve_status;
 	struct ibv_sa_path_rec path;
 	struct ibv_qp_init_attr *ep_attr; /* of rdma_create_ep, for the ids that come in */

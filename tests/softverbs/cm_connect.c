@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "progress.h"
 
 #define CM_TIMEOUT_MS    77000 /* 16 tries of 4.8 s */
 #define TIMEWAIT_MS      1000
@@ -660,6 +661,7 @@ SV_EXPORT int rdma_disconnect(struct rdma_cm_id *base)
 
 	if (!sv_id_enter(id))
 		return -1;
+	sv_progress_settle();
 	if (base->qp != NULL)
 		sv_qp_fail(sv_qp(base->qp), IBV_WC_WR_FLUSH_ERR);
 	if (id->state == SV_ID_ESTABLISHED) {
@@ -688,8 +690,9 @@ SV_EXPORT int rdma_listen(struct rdma_cm_id *base, int backlog)
 		ret = sv_id_bind(id, (struct sockaddr *)&any);
 	if (ret == 0 && id->state != SV_ID_BOUND)
 		ret = EINVAL;
-	if (ret == 0 && id->listener.wire == NULL)
-		ret = EINVAL;
+	if (ret == 0 &&
+		id->listener.wire == NULL) /* reserved with REUSEADDR: now it has to be ours */
+		ret = sv_wire->bind(&id->listener);
 	if (ret == 0) {
 		id->listener.backlog =
 			backlog > 0 && backlog < SV_MAX_BACKLOG ? backlog : SV_MAX_BACKLOG;

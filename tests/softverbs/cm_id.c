@@ -117,6 +117,16 @@ static void set_device(struct sv_id *id)
 	id->verbs = &sv_context_cm()->verbs.context;
 }
 
+/* ids of one process may bind one address, if all of them say so; one of them may listen */
+static bool may_share(const struct sv_id *id)
+{
+	list_each(struct sv_id, other, &sv_device.ids,
+		node) if (other != id && other->reuse_addr && other->state == SV_ID_BOUND &&
+			  memcmp(&other->listener.addr, &id->listener.addr,
+				  sizeof(id->listener.addr)) == 0) return id->reuse_addr;
+	return false;
+}
+
 int sv_id_bind(struct sv_id *id, const struct sockaddr *addr)
 {
 	unsigned length = sv_addr_length(addr);
@@ -131,7 +141,7 @@ int sv_id_bind(struct sv_id *id, const struct sockaddr *addr)
 	memset(&id->listener.addr, 0, sizeof(id->listener.addr));
 	memcpy(&id->listener.addr, addr, length);
 	ret = sv_wire->bind(&id->listener);
-	if (ret != 0)
+	if (ret != 0 && !(ret == EADDRINUSE && may_share(id)))
 		return ret;
 	memcpy(&id->base.route.addr.src_storage, &id->listener.addr, length);
 	if (!sv_addr_is_any(addr)) {
@@ -336,7 +346,10 @@ static int set_id_option(struct sv_id *id, int name, const void *value, size_t l
 	case RDMA_OPTION_ID_TOS:
 		return length == sizeof(uint8_t) ? 0 : EINVAL;
 	case RDMA_OPTION_ID_REUSEADDR:
-		return length == sizeof(int) ? 0 : EINVAL;
+		if (length != sizeof(int))
+			return EINVAL;
+		id->reuse_addr = *(const int *)value != 0;
+		return 0;
 	case RDMA_OPTION_ID_AFONLY:
 		if (length != sizeof(int) || id->state != SV_ID_IDLE)
 			return EINVAL;

@@ -243,6 +243,7 @@ SV_EXPORT int ibv_resize_cq(struct ibv_cq *base, int cqe)
 
 	if (!sv_enter(base->context))
 		return errno;
+	sv_progress_settle();
 	used = cq->tail - cq->head;
 	if (cqe < 1 || cqe > SV_MAX_CQE || (uint32_t)cqe < used) {
 		sv_unlock();

@@ -25,10 +25,11 @@
 #include "progress.h"
 #include "wire.h"
 
-#define FRESH_NS  (SV_MS / 4) /* a poll that long ago still counts as help */
-#define REST_MS   1
-#define FRUITLESS 16
-#define STEPS_MAX 64 /* before others get the lock */
+#define FRESH_NS   (SV_MS / 4) /* a poll that long ago still counts as help */
+#define REST_MS    1
+#define FRUITLESS  16
+#define SETTLE_MAX 4
+#define STEPS_MAX  64 /* before others get the lock */
 
 const struct sv_wire *sv_wire;
 
@@ -57,6 +58,12 @@ int sv_progress_step(void)
 	int done = sv_wire->step();
 
 	return done + sv_timers_run();
+}
+
+void sv_progress_settle(void)
+{
+	for (int i = 0; i < SETTLE_MAX && sv_progress_step() > 0; i++)
+		;
 }
 
 void sv_progress_help(void)

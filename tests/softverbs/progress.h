@@ -22,6 +22,8 @@
 
 int sv_progress_start(void); /* the wire and the thread, once a process; 0 or -1 with errno */
 int sv_progress_step(void); /* does what can be done at once, gives the number of things done */
+void sv_progress_settle(
+	void); /* before a call that changes things: what has arrived already counts */
 void sv_progress_help(void); /* a step, from a poll that found nothing */
 bool sv_progress_is_fruitless(void); /* many of them in a row: let the peer have the processor */
 void sv_progress_wake(void); /* the program may sleep now: the thread must not rest */

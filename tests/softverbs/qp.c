@@ -10,6 +10,7 @@
 
 #include "async.h"
 #include "fault.h"
+#include "progress.h"
 #include "qp.h"
 #include "srq.h"
 
@@ -195,6 +196,7 @@ SV_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 
 	if (!sv_enter(base->context))
 		return errno;
+	sv_progress_settle();
 	ret = sv_qp_destroy(sv_qp(base));
 	sv_unlock();
 	return ret;

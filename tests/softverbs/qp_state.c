@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "async.h"
+#include "progress.h"
 #include "qp.h"
 #include "srq.h"
 
@@ -220,6 +221,7 @@ SV_EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int m
 
 	if (!sv_enter(base->context))
 		return errno;
+	sv_progress_settle();
 	ret = sv_qp_modify(sv_qp(base), attr, mask);
 	if (ret == 0 && (mask & IBV_QP_STATE))
 		base->state = attr->qp_state;

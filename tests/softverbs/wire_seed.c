@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright 2026, rpma-uv contributors */
+
+/*
+ * wire_seed.c - links inside of one process; when what moves is the seed's decision
+ *
+ *     CONNECTING --timer: somebody listens--> UP, and a new link at the other end
+ *         |                                    |
+ *         `--nobody--> DOWN                    |-- timer: the next frames move, in order: a part of
+ *                       ^                      |   one, one, or some. While the peer is paused the
+ *                       |                      |   timer rests, until its resume()
+ *                       |                      `-- close(): when all frames have moved, one more
+ *                       `------ the peer's end ----- timer: the end moves, and this link is gone
+ *
+ * Each direction of a link has one timer, for the frames at its head: so a link is FIFO, and links
+ * overtake each other as they like. Bytes go from the sender's memory to the receiver's directly, at
+ * the moment at which they move: what a program changes too early is seen changed.
+ *
+ * No descriptor is used. Memory that is unmapped while it is registered is not survived here.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+#include "seed.h"
+#include "wire.h"
+
+#define PORT_FIRST 32768 /* of those that are given out for 0 */
+#define PORT_LAST  60999
+#define IOV        64
+#define MERGE_MAX  8 /* frames */
+#define STEP_NS    200 /* a look at an empty completion queue */
+
+struct seed_link {
+	struct sv_link link; /* first: this is what the model sees */
+	unsigned number;
+	struct seed_link *peer; /* NULL: not there yet, or no more */
+	struct sv_timer timer;
+	bool resting; /* its frames wait for a paused peer */
+	struct sockaddr_storage dst; /* CONNECTING: to */
+	uint32_t qp_num; /* or, without an address, to that queue pair */
+};
+
+/* an address that is taken */
+struct bound {
+	struct list node;
+	struct sv_listener *owner;
+	bool listening;
+	bool is_meet;
+	uint32_t qp_num;
+};
+
+static struct list bounds = { &bounds, &bounds };
+static struct list graveyard = { &graveyard, &graveyard };
+static struct sv_timer grave_timer;
+
+static struct seed_link *seed_of(struct sv_link *link)
+{
+	return container_of(link, struct seed_link, link);
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+static const struct sockaddr *addr_of(const struct bound *b)
+{
+	return (const struct sockaddr *)&b->owner->addr;
+}
+
+static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+	union ibv_gid x;
+	union ibv_gid y;
+
+	sv_addr_gid(a, &x);
+	sv_addr_gid(b, &y);
+	return a->sa_family == b->sa_family && memcmp(&x, &y, sizeof(x)) == 0;
+}
+
+/* does a listener at addr take what goes to dst? */
+static bool covers(const struct sockaddr *addr, bool v6_only, const struct sockaddr *dst)
+{
+	if (sv_addr_port(addr) != sv_addr_port(dst))
+		return false;
+	if (!sv_addr_is_any(addr))
+		return same_host(addr, dst);
+	return addr->sa_family == dst->sa_family || (addr->sa_family == AF_INET6 && !v6_only);
+}
+
+/* could both take one and the same connection? */
+static bool overlap(const struct bound *b, const struct sockaddr *addr, bool v6_only)
+{
+	return covers(addr_of(b), b->owner->v6_only, addr) ||
+	       covers(addr, v6_only, addr_of(b));
+}
+
+static bool is_taken(const struct sv_listener *listener)
+{
+	list_each(struct bound, b, &bounds, node) if (!b->is_meet &&
+		overlap(b, (const struct sockaddr *)&listener->addr, listener->v6_only)) return true;
+	return false;
+}
+
+/* the address itself goes before the one for all */
+static struct bound *find_listener(const struct sockaddr *dst)
+{
+	struct bound *found = NULL;
+
+	list_each(struct bound, b, &bounds, node)
+	{
+		if (b->is_meet || !b->listening || !covers(addr_of(b), b->owner->v6_only, dst))
+			continue;
+		if (found == NULL || !sv_addr_is_any(addr_of(b)))
+			found = b;
+	}
+	return found;
+}
+
+static struct bound *find_meet(uint32_t qp_num)
+{
+	list_each(struct bound, b, &bounds, node) if (b->is_meet && b->qp_num == qp_num) return b;
+	return NULL;
+}
+
+static struct bound *bound_new(struct sv_listener *owner)
+{
+	struct bound *b = calloc(1, sizeof(*b));
+
+	if (b == NULL)
+		return NULL;
+	b->owner = owner;
+	list_push(&bounds, &b->node);
+	owner->wire = b;
+	return b;
+}
+
+static int choose_port(struct sv_listener *listener)
+{
+	for (int i = PORT_FIRST; i <= PORT_LAST; i++) {
+		unsigned port = PORT_FIRST + sv_numbers.ports++ % (PORT_LAST - PORT_FIRST + 1);
+
+		sv_addr_set_port((struct sockaddr *)&listener->addr, (uint16_t)port);
+		if (!is_taken(listener))
+			return 0;
+	}
+	return EADDRINUSE;
+}
+
+static int seed_bind(struct sv_listener *listener)
+{
+	int ret = 0;
+
+	if (sv_addr_port((const struct sockaddr *)&listener->addr) == 0)
+		ret = choose_port(listener);
+	else if (is_taken(listener))
+		ret = EADDRINUSE;
+	if (ret != 0)
+		return ret;
+	return bound_new(listener) != NULL ? 0 : ENOMEM;
+}
+
+static int seed_listen(struct sv_listener *listener)
+{
+	struct bound *b = listener->wire;
+
+	b->listening = true;
+	return 0;
+}
+
+static void seed_unbind(struct sv_listener *listener)
+{
+	struct bound *b = listener->wire;
+
+	if (b == NULL)
+		return;
+	list_remove(&b->node);
+	free(b);
+	listener->wire = NULL;
+}
+
+static int seed_meet_bind(struct sv_listener *listener, uint32_t qp_num)
+{
+	struct bound *b = bound_new(listener);
+
+	if (b == NULL)
+		return ENOMEM;
+	b->is_meet = true;
+	b->listening = true;
+	b->qp_num = qp_num;
+	return 0;
+}
+
+static int seed_reach(const struct sockaddr_storage *dst)
+{
+	return sv_addr_is_local((const struct sockaddr *)dst) ? 0 : EHOSTUNREACH;
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+static void soon(struct seed_link *s)
+{
+	if (!sv_timer_is_set(&s->timer))
+		sv_timer_set(&s->timer, sv_seed_now_ns() + sv_seed_delay_ns());
+}
+
+/* nothing above is in the middle of one of them when a timer fires by itself */
+static void free_dead(struct sv_timer *timer)
+{
+	(void)timer;
+	while (!list_empty(&graveyard)) {
+		struct sv_link *link = list_first(&graveyard, struct sv_link, node);
+
+		list_remove(&link->node);
+		free(seed_of(link));
+	}
+}
+
+static void bury(struct seed_link *s)
+{
+	sv_timer_stop(&s->timer);
+	sv_tx_drop_all(&s->link);
+	if (s->peer != NULL)
+		s->peer->peer = NULL;
+	s->peer = NULL;
+	list_remove(&s->link.node);
+	list_push(&graveyard, &s->link.node);
+	sv_timer_set(&grave_timer, sv_seed_now_ns());
+}
+
+/* the other end has gone */
+static void ended(struct seed_link *s, int status)
+{
+	if (s->link.closing)
+		bury(s);
+	else
+		sv_link_down(&s->link, status);
+}
+
+/* both ends at once, as when memory is short */
+static void break_both(struct seed_link *s)
+{
+	struct seed_link *peer = s->peer;
+
+	s->peer = NULL;
+	peer->peer = NULL;
+	ended(peer, ENOMEM);
+	ended(s, ENOMEM);
+}
+
+static uint64_t frame_left(const struct sv_tx *tx)
+{
+	uint64_t left = sizeof(tx->head) - tx->head_sent;
+
+	for (int i = tx->sge_at; i < tx->sge_count; i++)
+		left += tx->sge[i].length - (i == tx->sge_at ? tx->sge_offset : 0);
+	return left;
+}
+
+/* how many bytes move now, of the frames that are queued */
+static uint64_t choose_bytes(struct sv_link *link)
+{
+	uint64_t first = frame_left(list_first(&link->tx_queue, struct sv_tx, node));
+	uint64_t all = 0;
+	uint32_t frames;
+
+	if (first > 1 && sv_seed_chance(sv_odds.split))
+		return 1 + sv_seed_below((uint32_t)(first < UINT32_MAX ? first : UINT32_MAX) - 1);
+	frames = sv_seed_chance(sv_odds.merge) ? 2 + sv_seed_below(MERGE_MAX - 1) : 1;
+	list_each(struct sv_tx, tx, &link->tx_queue, node)
+	{
+		if (frames-- == 0)
+			break;
+		all += frame_left(tx);
+	}
+	return all;
+}
+
+/* from one vector to the other, as much as fits, at most `most` */
+static size_t copy(struct iovec *to, int to_count, struct iovec *from, int from_count, uint64_t most)
+{
+	size_t total = 0;
+
+	while (to_count > 0 && from_count > 0 && most > 0) {
+		size_t n = to->iov_len < from->iov_len ? to->iov_len : from->iov_len;
+
+		n = n < most ? n : (size_t)most;
+		memmove(to->iov_base, from->iov_base, n); /* both may be in one region */
+		total += n;
+		most -= n;
+		to->iov_base = (char *)to->iov_base + n;
+		from->iov_base = (char *)from->iov_base + n;
+		to->iov_len -= n;
+		from->iov_len -= n;
+		to += to->iov_len == 0;
+		to_count -= to->iov_len == 0;
+		from += from->iov_len == 0;
+		from_count -= from->iov_len == 0;
+	}
+	return total;
+}
+
+static unsigned queued(struct sv_link *link)
+{
+	unsigned n = 0;
+
+	list_each(struct sv_tx, tx, &link->tx_queue, node) n++;
+	return n;
+}
+
+static void move(struct seed_link *s)
+{
+	struct seed_link *peer = s->peer;
+	uint64_t most = choose_bytes(&s->link);
+	uint64_t moved = 0;
+	unsigned frames = 0;
+
+	while (moved < most && !list_empty(&s->link.tx_queue) && !peer->link.paused) {
+		struct iovec from[IOV];
+		struct iovec to[SV_MAX_SGE + 2];
+		int from_count = sv_tx_iov(&s->link, from, IOV);
+		int to_count = sv_rx_iov(&peer->link, to, SV_MAX_SGE + 2);
+		unsigned before = queued(&s->link);
+		size_t n = copy(to, to_count, from, from_count, most - moved);
+
+		if (n == 0)
+			break;
+		sv_tx_sent(&s->link, n);
+		frames += before - queued(&s->link);
+		moved += n;
+		sv_rx_got(&peer->link, n);
+		if (peer->link.broken || s->link.broken)
+			break;
+	}
+	sv_trace(SV_STEP_MOVE, s->number, moved, frames);
+}
