@@ -70,6 +70,8 @@ static void work(uv_work_t *req)
 	job->status = sha && scratch ? compute(job, sha, scratch) : UV_ENOMEM;
 	free(scratch);
 	sha256_delete(sha);
+	/* libuv ends its pool when the process does, which is too late for libcrypto */
+	sha256_thread_end();
 }
 
 static void after_work(uv_work_t *req, int status)

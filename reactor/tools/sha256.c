@@ -5,6 +5,7 @@
  * sha256.c - SHA-256 by libcrypto, which knows the processor's instructions for it
  */
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <uv.h>
@@ -50,6 +51,11 @@ int sha256_add(struct sha256 *sha, const void *data, size_t len)
 int sha256_end(struct sha256 *sha, uint8_t digest[SHA256_BYTES])
 {
 	return EVP_DigestFinal_ex(sha->ctx, digest, NULL) ? 0 : UV_ENOMEM;
+}
+
+void sha256_thread_end(void)
+{
+	OPENSSL_thread_stop();
 }
 
 const char *sha256_format(const uint8_t digest[SHA256_BYTES], char text[SHA256_TEXT])

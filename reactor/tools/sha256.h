@@ -28,6 +28,9 @@ void sha256_delete(struct sha256 *sha);
 int sha256_add(struct sha256 *sha, const void *data, size_t len);
 int sha256_end(struct sha256 *sha, uint8_t digest[SHA256_BYTES]);
 
+/* this thread has no more to hash: libcrypto lets go of what it keeps for it */
+void sha256_thread_end(void);
+
 /* in hexadecimal; returns text */
 const char *sha256_format(const uint8_t digest[SHA256_BYTES], char text[SHA256_TEXT]);
 
