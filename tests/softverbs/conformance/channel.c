@@ -11,8 +11,7 @@
 #include "pair.h"
 
 /* start to resolve, so that exactly one event comes */
-static struct rdma_cm_id *
-id_resolving(struct rdma_event_channel *channel)
+static struct rdma_cm_id *id_resolving(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_id *id = id_new(channel);
 	union address here = address_here(htons(7));
@@ -21,8 +20,7 @@ id_resolving(struct rdma_event_channel *channel)
 	return id;
 }
 
-static void
-quiet_at_first(void)
+static void quiet_at_first(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 
@@ -31,8 +29,7 @@ quiet_at_first(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-two_have_two_fds(void)
+static void two_have_two_fds(void)
 {
 	struct rdma_event_channel *a = channel_new();
 	struct rdma_event_channel *b = channel_new();
@@ -46,8 +43,7 @@ two_have_two_fds(void)
 	rdma_destroy_event_channel(b);
 }
 
-static void
-nonblocking_eagain(void)
+static void nonblocking_eagain(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_event *event;
@@ -57,8 +53,7 @@ nonblocking_eagain(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-readable_while_pending(void)
+static void readable_while_pending(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *id = id_resolving(channel);
@@ -71,8 +66,7 @@ readable_while_pending(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-epoll_level(void)
+static void epoll_level(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = 5 };
@@ -92,8 +86,7 @@ epoll_level(void)
 	close(ep);
 }
 
-static void
-epoll_edge(void)
+static void epoll_edge(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct epoll_event e = { .events = EPOLLIN | EPOLLET };
@@ -112,8 +105,7 @@ epoll_edge(void)
 	close(ep);
 }
 
-static int
-get_and_ack(void *arg)
+static int get_and_ack(void *arg)
 {
 	struct rdma_cm_event *event;
 
@@ -123,8 +115,7 @@ get_and_ack(void *arg)
 	return rdma_ack_cm_event(event) != 0 ? -1 : type;
 }
 
-static void
-get_waits(void)
+static void get_waits(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct background b;
@@ -137,8 +128,7 @@ get_waits(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-ids_share(void)
+static void ids_share(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *ids[2] = { id_resolving(channel), id_resolving(channel) };
@@ -158,8 +148,7 @@ ids_share(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-destroy_closes(void)
+static void destroy_closes(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	int fd = channel->fd;
@@ -168,14 +157,12 @@ destroy_closes(void)
 	MUST_ERRNO(fcntl(fd, F_GETFD), EBADF);
 }
 
-static int
-destroy_id(void *arg)
+static int destroy_id(void *arg)
 {
 	return rdma_destroy_id(arg);
 }
 
-static void
-destroy_id_waits(void)
+static void destroy_id_waits(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *id = id_resolving(channel);
@@ -189,8 +176,7 @@ destroy_id_waits(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-destroy_listener_waits(void)
+static void destroy_listener_waits(void)
 {
 	struct background b;
 	struct pair p;
@@ -209,8 +195,7 @@ destroy_listener_waits(void)
 	side_close(&p.c);
 }
 
-static void
-pending_events_go_with_id(void)
+static void pending_events_go_with_id(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *id = id_resolving(channel);
@@ -221,8 +206,7 @@ pending_events_go_with_id(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-many_pending(void)
+static void many_pending(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *ids[32];
@@ -237,21 +221,19 @@ many_pending(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-names(void)
+static void names(void)
 {
-	MUST(strcmp(rdma_event_str(RDMA_CM_EVENT_ADDR_RESOLVED),
-		"RDMA_CM_EVENT_ADDR_RESOLVED") == 0);
-	MUST(strcmp(rdma_event_str(RDMA_CM_EVENT_TIMEWAIT_EXIT),
-		"RDMA_CM_EVENT_TIMEWAIT_EXIT") == 0);
+	MUST(strcmp(rdma_event_str(RDMA_CM_EVENT_ADDR_RESOLVED), "RDMA_CM_EVENT_ADDR_RESOLVED") ==
+		0);
+	MUST(strcmp(rdma_event_str(RDMA_CM_EVENT_TIMEWAIT_EXIT), "RDMA_CM_EVENT_TIMEWAIT_EXIT") ==
+		0);
 	for (int i = 0; i < RDMA_CM_EVENT_TIMEWAIT_EXIT; i++)
 		MUST(strcmp(rdma_event_str(i), rdma_event_str(i + 1)) != 0);
 	MUST(rdma_event_str(999) != NULL);
 }
 
-const struct check channel_checks[] = {
-	{ "a new channel has a descriptor that is not readable", "rdma_create_event_channel(3)",
-		quiet_at_first },
+const struct check channel_checks[] = { { "a new channel has a descriptor that is not readable",
+						"rdma_create_event_channel(3)", quiet_at_first },
 	{ "events go to the id's channel, not to another", "rdma_create_event_channel(3)",
 		two_have_two_fds },
 	{ "with O_NONBLOCK and no event, get fails with EAGAIN", "rdma_get_cm_event(3)",
@@ -260,8 +242,8 @@ const struct check channel_checks[] = {
 		"rdma_create_event_channel(3)", readable_while_pending },
 	{ "level-triggered epoll reports the event until it is taken",
 		"rdma_create_event_channel(3), epoll(7)", epoll_level },
-	{ "edge-triggered epoll reports each event once",
-		"rdma_create_event_channel(3), epoll(7)", epoll_edge },
+	{ "edge-triggered epoll reports each event once", "rdma_create_event_channel(3), epoll(7)",
+		epoll_edge },
 	{ "get waits for an event by default", "rdma_get_cm_event(3)", get_waits },
 	{ "two ids share a channel and are told apart by event->id", "rdma_get_cm_event(3)",
 		ids_share },
@@ -275,6 +257,4 @@ const struct check channel_checks[] = {
 		pending_events_go_with_id },
 	{ "32 events can be pending, and all are delivered", "rdma_create_event_channel(3)",
 		many_pending },
-	{ "every event type has a name of its own", "rdma_event_str(3)", names },
-	{ 0 }
-};
+	{ "every event type has a name of its own", "rdma_event_str(3)", names }, { 0 } };

@@ -22,7 +22,7 @@
 
 #include "check.h"
 
-#define EXIT_SKIP    77
+#define EXIT_SKIP     77
 #define LIMIT_SECONDS 60
 
 static const struct area areas[] = {
@@ -58,17 +58,16 @@ enum outcome { PASSED, FAILED, SKIPPED, OUTCOMES };
 
 static int report_fd = -1;
 
-_Noreturn void
-check_fail(const char *file, int line, const char *what)
+_Noreturn void check_fail(const char *file, int line, const char *what)
 {
 	const char *name = strrchr(file, '/');
 
-	dprintf(report_fd, "%s:%d: not so: %s (errno %d)\n", name ? name + 1 : file, line, what, errno);
+	dprintf(report_fd, "%s:%d: not so: %s (errno %d)\n", name ? name + 1 : file, line, what,
+		errno);
 	_exit(EXIT_FAILURE);
 }
 
-void
-check_equal(const char *file, int line, const char *what, long long got, long long expected)
+void check_equal(const char *file, int line, const char *what, long long got, long long expected)
 {
 	const char *name = strrchr(file, '/');
 
@@ -79,21 +78,20 @@ check_equal(const char *file, int line, const char *what, long long got, long lo
 	_exit(EXIT_FAILURE);
 }
 
-_Noreturn void
-check_skip(const char *reason)
+_Noreturn void check_skip(const char *reason)
 {
 	dprintf(report_fd, "%s\n", reason);
 	_exit(EXIT_SKIP);
 }
 
-static enum outcome
-outcome_of(int status, char *message, size_t size)
+static enum outcome outcome_of(int status, char *message, size_t size)
 {
 	if (WIFSIGNALED(status)) {
 		size_t used = strlen(message);
 
 		snprintf(message + used, size - used, "%s\n",
-			WTERMSIG(status) == SIGALRM ? "took too long" : strsignal(WTERMSIG(status)));
+			WTERMSIG(status) == SIGALRM ? "took too long"
+						    : strsignal(WTERMSIG(status)));
 		return FAILED;
 	}
 	if (WEXITSTATUS(status) == EXIT_SKIP)
@@ -102,8 +100,7 @@ outcome_of(int status, char *message, size_t size)
 }
 
 /* run one check in a child; what it had to say is in message */
-static enum outcome
-run(const struct check *check, char *message, size_t size)
+static enum outcome run(const struct check *check, char *message, size_t size)
 {
 	int fds[2];
 	int status;
@@ -131,15 +128,13 @@ run(const struct check *check, char *message, size_t size)
 	return outcome_of(status, message, size);
 }
 
-static void
-print_message(char *message)
+static void print_message(char *message)
 {
 	for (char *line = strtok(message, "\n"); line != NULL; line = strtok(NULL, "\n"))
 		printf("#   %s\n", line);
 }
 
-static enum outcome
-run_and_print(int number, const char *title, const struct check *check)
+static enum outcome run_and_print(int number, const char *title, const struct check *check)
 {
 	char message[4096];
 	enum outcome outcome = run(check, message, sizeof(message));
@@ -155,8 +150,7 @@ run_and_print(int number, const char *title, const struct check *check)
 	return outcome;
 }
 
-static int
-run_all(bool list, const char *pattern)
+static int run_all(bool list, const char *pattern)
 {
 	char title[512];
 	int counts[OUTCOMES] = { 0 };
@@ -183,8 +177,7 @@ run_all(bool list, const char *pattern)
 	return counts[FAILED] > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	char pattern[256] = "*";
 	bool list = false;

@@ -16,10 +16,10 @@
 #include <stddef.h>
 
 struct check {
-	const char *fact;	/* what is so; NULL ends an area */
-	const char *page;	/* where it is written */
+	const char *fact; /* what is so; NULL ends an area */
+	const char *page; /* where it is written */
 	void (*run)(void);
-	bool differs;		/* the page says otherwise: README.md has the reason */
+	bool differs; /* the page says otherwise: README.md has the reason */
 };
 
 struct area {
@@ -36,9 +36,9 @@ extern const struct check srq_checks[], async_checks[], device_checks[], extende
 extern const struct check process_checks[];
 
 /* end the check as failed when something is not so; say where */
-#define MUST(what) \
-	do { \
-		if (!(what)) \
+#define MUST(what)                                             \
+	do {                                                   \
+		if (!(what))                                   \
 			check_fail(__FILE__, __LINE__, #what); \
 	} while (0)
 
@@ -47,9 +47,9 @@ extern const struct check process_checks[];
 	check_equal(__FILE__, __LINE__, #got, (long long)(got), (long long)(expected))
 
 /* a call that returns -1 and leaves this in errno */
-#define MUST_ERRNO(call, expected) \
-	do { \
-		MUST_EQ((call), -1); \
+#define MUST_ERRNO(call, expected)        \
+	do {                              \
+		MUST_EQ((call), -1);      \
 		MUST_EQ(errno, expected); \
 	} while (0)
 

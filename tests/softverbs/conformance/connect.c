@@ -14,8 +14,7 @@
 #define ACCEPT_DATA  196
 
 /* connect with data; the request is returned, to be acknowledged */
-static struct rdma_cm_event *
-request_with(struct pair *p, const void *data, uint8_t len)
+static struct rdma_cm_event *request_with(struct pair *p, const void *data, uint8_t len)
 {
 	struct rdma_conn_param param;
 
@@ -30,8 +29,7 @@ request_with(struct pair *p, const void *data, uint8_t len)
 	return event;
 }
 
-static void
-request_data_padded(void)
+static void request_data_padded(void)
 {
 	struct pair p;
 	struct rdma_cm_event *event = request_with(&p, "hello", 5);
@@ -43,8 +41,7 @@ request_data_padded(void)
 	pair_close(&p);
 }
 
-static void
-request_data_full(void)
+static void request_data_full(void)
 {
 	uint8_t data[REQUEST_DATA];
 	struct pair p;
@@ -57,8 +54,7 @@ request_data_full(void)
 	pair_close(&p);
 }
 
-static void
-request_data_none(void)
+static void request_data_none(void)
 {
 	struct pair p;
 	struct rdma_cm_event *event = request_with(&p, NULL, 0);
@@ -69,8 +65,7 @@ request_data_none(void)
 	pair_close(&p);
 }
 
-static void
-request_data_too_long(void)
+static void request_data_too_long(void)
 {
 	uint8_t data[REQUEST_DATA + 1] = { 0 };
 	struct pair p;
@@ -86,8 +81,7 @@ request_data_too_long(void)
 }
 
 /* accept with data; the client's ESTABLISHED is returned, to be acknowledged */
-static struct rdma_cm_event *
-accept_with(struct pair *p, const void *data, uint8_t len)
+static struct rdma_cm_event *accept_with(struct pair *p, const void *data, uint8_t len)
 {
 	pair_listen(p, &(struct pair_options){ 0 });
 	pair_resolve(p);
@@ -99,8 +93,7 @@ accept_with(struct pair *p, const void *data, uint8_t len)
 	return cm_take(p->c.channel, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-static void
-accept_data_padded(void)
+static void accept_data_padded(void)
 {
 	struct pair p;
 	struct rdma_cm_event *event = accept_with(&p, "welcome", 7);
@@ -112,8 +105,7 @@ accept_data_padded(void)
 	pair_close(&p);
 }
 
-static void
-accept_data_full(void)
+static void accept_data_full(void)
 {
 	uint8_t data[ACCEPT_DATA];
 	struct pair p;
@@ -126,8 +118,7 @@ accept_data_full(void)
 	pair_close(&p);
 }
 
-static void
-accept_data_too_long(void)
+static void accept_data_too_long(void)
 {
 	uint8_t data[ACCEPT_DATA + 1] = { 0 };
 	struct pair p;
@@ -142,8 +133,7 @@ accept_data_too_long(void)
 	pair_close(&p);
 }
 
-static void
-established_both(void)
+static void established_both(void)
 {
 	struct pair p;
 
@@ -166,8 +156,7 @@ established_both(void)
 	pair_close(&p);
 }
 
-static void
-request_waits(void)
+static void request_waits(void)
 {
 	struct pair p;
 
@@ -186,8 +175,7 @@ request_waits(void)
 	pair_close(&p);
 }
 
-static void
-first_message_at_once(void)
+static void first_message_at_once(void)
 {
 	struct pair p;
 
@@ -207,8 +195,7 @@ first_message_at_once(void)
 	pair_close(&p);
 }
 
-static void
-connect_twice(void)
+static void connect_twice(void)
 {
 	struct pair p;
 
@@ -219,8 +206,7 @@ connect_twice(void)
 	pair_close(&p);
 }
 
-static void
-accept_listener(void)
+static void accept_listener(void)
 {
 	struct rdma_cm_id *listener = id_listening(channel_new());
 	struct rdma_conn_param param = { .qp_num = 99 };
@@ -229,8 +215,7 @@ accept_listener(void)
 	MUST_EQ(rdma_destroy_id(listener), 0);
 }
 
-static void
-several_connections(void)
+static void several_connections(void)
 {
 	enum { N = 8 };
 	struct pair p[N];
@@ -256,8 +241,7 @@ several_connections(void)
 	}
 }
 
-static void
-listener_gone(void)
+static void listener_gone(void)
 {
 	struct pair p;
 
@@ -272,8 +256,7 @@ listener_gone(void)
 }
 
 /* a QP that the id does not know, moved by hand as the id says */
-static void
-qp_move(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
+static void qp_move(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int mask;
@@ -283,8 +266,7 @@ qp_move(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
 	MUST_EQ(ibv_modify_qp(qp, &attr, mask), 0);
 }
 
-static void
-without_qp(void)
+static void without_qp(void)
 {
 	struct pair p;
 
@@ -317,8 +299,7 @@ without_qp(void)
 
 /* endpoints */
 
-static struct rdma_addrinfo *
-info_of(int flags, uint16_t port)
+static struct rdma_addrinfo *info_of(int flags, uint16_t port)
 {
 	struct rdma_addrinfo hints = { .ai_flags = flags, .ai_port_space = RDMA_PS_TCP };
 	struct rdma_addrinfo *info;
@@ -329,8 +310,7 @@ info_of(int flags, uint16_t port)
 	return info;
 }
 
-static struct ibv_qp_init_attr
-endpoint_attr(void)
+static struct ibv_qp_init_attr endpoint_attr(void)
 {
 	return (struct ibv_qp_init_attr){
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
@@ -338,8 +318,7 @@ endpoint_attr(void)
 	};
 }
 
-static int
-endpoint_server(void *arg)
+static int endpoint_server(void *arg)
 {
 	struct rdma_cm_id *listener = arg;
 	struct rdma_cm_id *id;
@@ -361,8 +340,7 @@ endpoint_server(void *arg)
 	return 0;
 }
 
-static void
-endpoints(void)
+static void endpoints(void)
 {
 	struct ibv_qp_init_attr attr = endpoint_attr();
 	struct rdma_cm_id *listener, *id;
@@ -393,9 +371,9 @@ endpoints(void)
 	rdma_destroy_ep(listener);
 }
 
-const struct check connect_checks[] = {
-	{ "the request's data arrives with zeroes up to 56 bytes",
-		"rdma_connect(3), rdma_get_cm_event(3)", request_data_padded },
+const struct check connect_checks[] = { { "the request's data arrives with zeroes up to 56 bytes",
+						"rdma_connect(3), rdma_get_cm_event(3)",
+						request_data_padded },
 	{ "56 bytes of data go with a request", "rdma_connect(3)", request_data_full },
 	{ "a request without data arrives with 56 zeroes", "rdma_get_cm_event(3)",
 		request_data_none, .differs = true },
@@ -420,5 +398,4 @@ const struct check connect_checks[] = {
 		"rdma_establish(3), rdma_init_qp_attr(3), rdma_get_cm_event(3)", without_qp },
 	{ "endpoints connect, send and disconnect synchronously",
 		"rdma_create_ep(3), rdma_get_request(3)", endpoints },
-	{ 0 }
-};
+	{ 0 } };

@@ -7,8 +7,7 @@
 
 #include "pair.h"
 
-static void
-by_client(void)
+static void by_client(void)
 {
 	struct pair p;
 
@@ -23,8 +22,7 @@ by_client(void)
 	pair_close(&p);
 }
 
-static void
-by_server(void)
+static void by_server(void)
 {
 	struct pair p;
 
@@ -36,8 +34,7 @@ by_server(void)
 	pair_close(&p);
 }
 
-static void
-by_both(void)
+static void by_both(void)
 {
 	struct pair p;
 
@@ -49,8 +46,7 @@ by_both(void)
 	pair_close(&p);
 }
 
-static void
-twice(void)
+static void twice(void)
 {
 	struct pair p;
 
@@ -64,8 +60,7 @@ twice(void)
 	pair_close(&p);
 }
 
-static void
-timewait(void)
+static void timewait(void)
 {
 	struct pair p;
 
@@ -79,8 +74,7 @@ timewait(void)
 	pair_close(&p);
 }
 
-static void
-by_destroying(void)
+static void by_destroying(void)
 {
 	struct pair p;
 
@@ -91,8 +85,7 @@ by_destroying(void)
 	side_close(&p.s);
 }
 
-static void
-without_answer(void)
+static void without_answer(void)
 {
 	struct pair p;
 
@@ -102,8 +95,7 @@ without_answer(void)
 	pair_close(&p);
 }
 
-static void
-flushes_own(void)
+static void flushes_own(void)
 {
 	struct pair p;
 
@@ -117,8 +109,7 @@ flushes_own(void)
 	pair_close(&p);
 }
 
-static void
-other_side_stays(void)
+static void other_side_stays(void)
 {
 	struct pair p;
 
@@ -134,8 +125,7 @@ other_side_stays(void)
 	pair_close(&p);
 }
 
-static void
-message_before_end(void)
+static void message_before_end(void)
 {
 	struct pair p;
 
@@ -151,8 +141,7 @@ message_before_end(void)
 	pair_close(&p);
 }
 
-static void
-before_established_is_taken(void)
+static void before_established_is_taken(void)
 {
 	struct pair p;
 
@@ -167,8 +156,8 @@ before_established_is_taken(void)
 	pair_close(&p);
 }
 
-const struct check disconnect_checks[] = {
-	{ "the client disconnects: DISCONNECTED on both sides", "rdma_disconnect(3)", by_client },
+const struct check disconnect_checks[] = { { "the client disconnects: DISCONNECTED on both sides",
+						   "rdma_disconnect(3)", by_client },
 	{ "the server disconnects: DISCONNECTED on both sides", "rdma_disconnect(3)", by_server },
 	{ "both disconnect at once: DISCONNECTED on both sides", "rdma_disconnect(3)", by_both },
 	{ "a second call changes nothing: the peer hears of it once", "rdma_disconnect(3)", twice },
@@ -181,17 +170,15 @@ const struct check disconnect_checks[] = {
 		flushes_own },
 	{ "the other side's QP stays in RTS until it disconnects as well", "rdma_disconnect(3)",
 		other_side_stays },
-	{ "a completed send is received, though the sender disconnects", "IBTA 9.7.5.1",
+	{ "a completed send is received, though the sender disconnects", "IBTA 9.7.5",
 		message_before_end },
 	{ "ESTABLISHED precedes DISCONNECTED, however soon the client leaves",
 		"rdma_get_cm_event(3)", before_established_is_taken },
-	{ 0 }
-};
+	{ 0 } };
 
 /* states */
 
-static void
-state_created(void)
+static void state_created(void)
 {
 	struct pair p;
 
@@ -204,8 +191,7 @@ state_created(void)
 	pair_close(&p);
 }
 
-static void
-state_connected(void)
+static void state_connected(void)
 {
 	struct pair p;
 
@@ -220,8 +206,7 @@ state_connected(void)
 	pair_close(&p);
 }
 
-static void
-state_ended(void)
+static void state_ended(void)
 {
 	struct pair p;
 
@@ -232,8 +217,7 @@ state_ended(void)
 	pair_close(&p);
 }
 
-static void
-state_attr_for_init(void)
+static void state_attr_for_init(void)
 {
 	struct rdma_cm_id *id = id_resolved(channel_new(), htons(7));
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
@@ -247,8 +231,7 @@ state_attr_for_init(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-state_one_qp(void)
+static void state_one_qp(void)
 {
 	struct pair p;
 
@@ -261,8 +244,7 @@ state_one_qp(void)
 	pair_close(&p);
 }
 
-static void
-state_default_queues(void)
+static void state_default_queues(void)
 {
 	struct rdma_cm_id *id = id_resolved(channel_new(), htons(7));
 	struct ibv_qp_init_attr attr = {
@@ -282,8 +264,8 @@ state_default_queues(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-const struct check state_checks[] = {
-	{ "a QP is in INIT from its creation to the answer", "rdma_create_qp(3)", state_created },
+const struct check state_checks[] = { { "a QP is in INIT from its creation to the answer",
+					      "rdma_create_qp(3)", state_created },
 	{ "the server's QP is in RTS after accept, the client's after ESTABLISHED",
 		"rdma_create_qp(3)", state_connected },
 	{ "both QPs are in ERR after both have disconnected", "rdma_disconnect(3)", state_ended },
@@ -292,5 +274,4 @@ const struct check state_checks[] = {
 	{ "an id has one QP at most", "rdma_create_qp(3)", state_one_qp },
 	{ "without a domain and queues, the id makes its own", "rdma_create_qp(3)",
 		state_default_queues },
-	{ 0 }
-};
+	{ 0 } };

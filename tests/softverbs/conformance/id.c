@@ -8,8 +8,7 @@
 
 #include "pair.h"
 
-static void
-create_fields(void)
+static void create_fields(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *id;
@@ -26,8 +25,7 @@ create_fields(void)
 	rdma_destroy_event_channel(channel);
 }
 
-static void
-unbound_is_zero(void)
+static void unbound_is_zero(void)
 {
 	struct rdma_cm_id *id = id_new(channel_new());
 
@@ -37,8 +35,7 @@ unbound_is_zero(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-bind_wildcard(void)
+static void bind_wildcard(void)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
 	struct rdma_cm_id *id = id_new(channel_new());
@@ -49,8 +46,7 @@ bind_wildcard(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-bind_port_zero(void)
+static void bind_port_zero(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *a = id_listening(channel);
@@ -63,8 +59,7 @@ bind_port_zero(void)
 	MUST_EQ(rdma_destroy_id(b), 0);
 }
 
-static void
-bind_specific(void)
+static void bind_specific(void)
 {
 	struct rdma_cm_id *id = id_of_device();
 	union address here = address_here(rdma_get_src_port(id));
@@ -77,8 +72,7 @@ bind_specific(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-bind_given_port(void)
+static void bind_given_port(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *id = id_listening(channel);
@@ -92,8 +86,7 @@ bind_given_port(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-bind_in_use(void)
+static void bind_in_use(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *listener = id_listening(channel);
@@ -106,8 +99,7 @@ bind_in_use(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-bind_foreign(void)
+static void bind_foreign(void)
 {
 	struct rdma_cm_id *id = id_new(channel_new());
 	union address foreign = address_of("192.0.2.1", 0);
@@ -117,8 +109,7 @@ bind_foreign(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-bind_twice(void)
+static void bind_twice(void)
 {
 	struct rdma_cm_id *id = id_of_device();
 	union address here = address_here(0);
@@ -127,8 +118,7 @@ bind_twice(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-listen_unbound(void)
+static void listen_unbound(void)
 {
 	struct rdma_cm_id *id = id_new(channel_new());
 
@@ -138,8 +128,7 @@ listen_unbound(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-listen_twice(void)
+static void listen_twice(void)
 {
 	struct rdma_cm_id *id = id_listening(channel_new());
 
@@ -148,8 +137,7 @@ listen_twice(void)
 }
 
 /* a client's request arrives at a listener, whose id is returned */
-static void
-request_at(struct rdma_event_channel *channel, struct rdma_cm_id *listener)
+static void request_at(struct rdma_event_channel *channel, struct rdma_cm_id *listener)
 {
 	struct rdma_event_channel *clients = channel_new();
 	struct pair p = { 0 };
@@ -174,8 +162,7 @@ request_at(struct rdma_event_channel *channel, struct rdma_cm_id *listener)
 	side_close(&p.c);
 }
 
-static void
-listen_wildcard(void)
+static void listen_wildcard(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct sockaddr_in any = { .sin_family = AF_INET };
@@ -187,8 +174,7 @@ listen_wildcard(void)
 	MUST_EQ(rdma_destroy_id(listener), 0);
 }
 
-static void
-request_fields(void)
+static void request_fields(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *listener = id_listening(channel);
@@ -198,8 +184,7 @@ request_fields(void)
 	MUST_EQ(rdma_destroy_id(listener), 0);
 }
 
-static void
-migrate_moves_pending(void)
+static void migrate_moves_pending(void)
 {
 	struct rdma_event_channel *from = channel_new();
 	struct rdma_event_channel *to = channel_new();
@@ -227,16 +212,14 @@ struct migration {
 	struct rdma_event_channel *to;
 };
 
-static int
-migrate(void *arg)
+static int migrate(void *arg)
 {
 	struct migration *m = arg;
 
 	return rdma_migrate_id(m->id, m->to);
 }
 
-static void
-migrate_waits(void)
+static void migrate_waits(void)
 {
 	struct rdma_event_channel *from = channel_new();
 	struct rdma_cm_id *id = id_new(from);
@@ -254,8 +237,7 @@ migrate_waits(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-migrate_listener(void)
+static void migrate_listener(void)
 {
 	struct rdma_event_channel *to = channel_new();
 	struct rdma_cm_id *listener = id_listening(channel_new());
@@ -265,8 +247,7 @@ migrate_listener(void)
 	MUST_EQ(rdma_destroy_id(listener), 0);
 }
 
-static void
-migrate_after_accept(void)
+static void migrate_after_accept(void)
 {
 	struct rdma_event_channel *own = channel_new();
 	struct pair p;
@@ -286,8 +267,7 @@ migrate_after_accept(void)
 	rdma_destroy_event_channel(own);
 }
 
-static void
-migrate_to_null(void)
+static void migrate_to_null(void)
 {
 	struct rdma_cm_id *id = id_new(channel_new());
 	union address here = address_here(htons(7));
@@ -299,8 +279,7 @@ migrate_to_null(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-synchronous_id(void)
+static void synchronous_id(void)
 {
 	struct rdma_cm_id *id = id_new(NULL);
 	union address here = address_here(htons(7));
@@ -314,8 +293,7 @@ synchronous_id(void)
 	MUST_EQ(rdma_destroy_id(id), 0);
 }
 
-static void
-destroy_cancels(void)
+static void destroy_cancels(void)
 {
 	struct rdma_event_channel *channel = channel_new();
 	union address here = address_here(htons(7));
@@ -338,8 +316,8 @@ const struct check id_checks[] = {
 	{ "bound to the wildcard, an id has a port but no device", "rdma_bind_addr(3)",
 		bind_wildcard },
 	{ "bound to port 0, each id gets a port of its own", "rdma_bind_addr(3)", bind_port_zero },
-	{ "bound to an address, an id has the device, a port and that address",
-		"rdma_bind_addr(3)", bind_specific },
+	{ "bound to an address, an id has the device, a port and that address", "rdma_bind_addr(3)",
+		bind_specific },
 	{ "bound to a port, an id has that port", "rdma_bind_addr(3)", bind_given_port },
 	{ "a port in use gives EADDRINUSE until its id is destroyed", "rdma_bind_addr(3), bind(2)",
 		bind_in_use },
@@ -348,8 +326,8 @@ const struct check id_checks[] = {
 	{ "listening without a bind takes the wildcard and any port", "rdma_listen(3)",
 		listen_unbound, .differs = true },
 	{ "a second listen gives EINVAL", "rdma_listen(3)", listen_twice },
-	{ "a listener on the wildcard gets the request for the device's address",
-		"rdma_listen(3)", listen_wildcard },
+	{ "a listener on the wildcard gets the request for the device's address", "rdma_listen(3)",
+		listen_wildcard },
 	{ "a request has an id of its own with the listener's channel and context",
 		"rdma_accept(3), rdma_get_cm_event(3)", request_fields },
 	{ "migrating moves the pending event and the later ones", "rdma_migrate_id(3)",

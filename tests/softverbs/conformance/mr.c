@@ -240,7 +240,7 @@ static void read_from_access_zero(void)
 	struct ibv_mr *mr = ibv_reg_mr(p.c.pd, memory, REGION, 0);
 	MUST(mr != NULL);
 	POST(&p.c, .opcode = IBV_WR_RDMA_WRITE, .id = 1, .local = memory, .lkey = mr->lkey,
-	        .len = 64, AT(&p.s, 0));
+		.len = 64, AT(&p.s, 0));
 	wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
 	MUST(filled(p.s.buf, 64, 3));
 	MUST_EQ(ibv_dereg_mr(mr), 0);
@@ -256,7 +256,7 @@ static void overlapping_regions(void)
 	MUST(mr != NULL);
 	fill(p.s.buf + 100, 64, 4);
 	POST(&p.c, .opcode = IBV_WR_RDMA_READ, .id = 1, .len = 64,
-	        .remote = (uintptr_t)p.s.buf + 100, .rkey = mr->rkey);
+		.remote = (uintptr_t)p.s.buf + 100, .rkey = mr->rkey);
 	wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
 	MUST(filled(p.c.buf, 64, 4));
 	MUST_EQ(ibv_dereg_mr(mr), 0);
@@ -277,18 +277,18 @@ static void iova(void)
 	MUST(mr != NULL);
 	fill(memory + 1000, 64, 5);
 	POST(&p.c, .opcode = IBV_WR_RDMA_READ, .id = 1, .len = 64, .remote = base + 1000,
-	        .rkey = mr->rkey);
+		.rkey = mr->rkey);
 	wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
 	MUST(filled(p.c.buf, 64, 5));
 	POST(&p.c, .opcode = IBV_WR_RDMA_READ, .id = 2, .len = 64, .remote = (uintptr_t)memory,
-	        .rkey = mr->rkey);
+		.rkey = mr->rkey);
 	wc_expect(p.c.scq, 2, IBV_WC_REM_ACCESS_ERR);
 	MUST_EQ(ibv_dereg_mr(mr), 0);
 	pair_close(&p);
 }
 
-const struct check mr_checks[] = {
-	{ "domains are distinct, and belong to the context", "ibv_alloc_pd(3)", pd_fields },
+const struct check mr_checks[] = { { "domains are distinct, and belong to the context",
+					   "ibv_alloc_pd(3)", pd_fields },
 	{ "a region has the address, length and domain it was given", "ibv_reg_mr(3)", mr_fields },
 	{ "regions of the same memory have keys of their own", "ibv_reg_mr(3)", keys_differ },
 	{ "a key is not given to the next region", "ibv_dereg_mr(3)", key_not_reused },
@@ -296,7 +296,7 @@ const struct check mr_checks[] = {
 	{ "remote atomic needs local write: EINVAL", "ibv_reg_mr(3)", remote_atomic_alone },
 	{ "remote read, or nothing, can stand alone", "ibv_reg_mr(3)", remote_read_alone },
 	{ "memory that is not there cannot be registered: EFAULT", "ibv_reg_mr(3)",
-	        unmapped_memory },
+		unmapped_memory },
 	{ "nor memory of which the last byte is missing", "ibv_reg_mr(3)", unmapped_tail },
 	{ "nor memory that cannot be written, for writing", "ibv_reg_mr(3)", read_only_memory },
 	{ "a domain with a region is busy", "ibv_dealloc_pd(3)", pd_busy_region },
@@ -304,8 +304,7 @@ const struct check mr_checks[] = {
 	{ "a region is the program's memory, not a copy", "ibv_reg_mr(3)", contents_seen },
 	{ "local read is always allowed", "ibv_reg_mr(3)", read_from_access_zero },
 	{ "a region inside another comes and goes without it", "ibv_reg_mr(3)",
-	        overlapping_regions },
+		overlapping_regions },
 	{ "a region with an address of choice is reached by that one only", "ibv_reg_mr_iova(3)",
-	        iova },
-	{ 0 }
-};
+		iova },
+	{ 0 } };

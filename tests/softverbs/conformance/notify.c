@@ -165,7 +165,7 @@ static void solicited_write(void)
 	wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
 	MUST(no_event(&p.s));
 	POST(&p.c, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .id = 2, .len = 8,
-	        .flags = IBV_SEND_SOLICITED, AT(&p.s, 4096));
+		.flags = IBV_SEND_SOLICITED, AT(&p.s, 4096));
 	cq_event(p.s.completions, p.s.rcq);
 	pair_close(&p);
 }
@@ -373,8 +373,8 @@ static void destroy_drops_pending(void)
 	MUST(!event_pending(&p.s));
 }
 
-const struct check notify_checks[] = {
-	{ "a CQ that is not armed is silent", "ibv_req_notify_cq(3)", unarmed },
+const struct check notify_checks[] = { { "a CQ that is not armed is silent", "ibv_req_notify_cq(3)",
+					       unarmed },
 	{ "an armed CQ announces the next completion, not before", "ibv_req_notify_cq(3)", armed },
 	{ "so does that of a send queue", "ibv_req_notify_cq(3)", armed_send },
 	{ "one arming gives one event", "ibv_req_notify_cq(3)", one_shot },
@@ -382,31 +382,30 @@ const struct check notify_checks[] = {
 	{ "completions already there give no event", "ibv_req_notify_cq(3)", late_arming },
 	{ "armed again, a CQ announces again", "ibv_req_notify_cq(3)", rearmed },
 	{ "the event comes though its completion has been polled", "ibv_get_cq_event(3)",
-	        event_not_due_to_cqe },
+		event_not_due_to_cqe },
 	{ "armed for solicited completions, only those give an event", "ibv_req_notify_cq(3)",
-	        solicited_only },
+		solicited_only },
 	{ "a solicited WRITE with immediate data gives one, a plain one does not",
-	        "ibv_req_notify_cq(3), ibv_post_send(3)", solicited_write },
+		"ibv_req_notify_cq(3), ibv_post_send(3)", solicited_write },
 	{ "the completion of a send is never solicited", "ibv_req_notify_cq(3)",
-	        solicited_send_side },
+		solicited_send_side },
 	{ "a receive that fails is solicited", "ibv_req_notify_cq(3)", solicited_error },
 	{ "arming for any completion extends arming for solicited ones", "IBTA 11.4.2.2",
-	        solicited_then_any },
+		solicited_then_any },
 	{ "arming for solicited ones does not narrow it again", "IBTA 11.4.2.2",
-	        any_then_solicited },
+		any_then_solicited },
 	{ "with O_NONBLOCK and no event, get fails with EAGAIN", "ibv_get_cq_event(3)",
-	        nonblocking_get },
+		nonblocking_get },
 	{ "the descriptor is readable until the event is taken", "ibv_get_cq_event(3)",
-	        readable_until_taken },
+		readable_until_taken },
 	{ "edge-triggered epoll reports each event once", "ibv_get_cq_event(3), epoll(7)",
-	        epoll_edge },
+		epoll_edge },
 	{ "get waits for an event by default", "ibv_get_cq_event(3)", get_waits },
 	{ "events of two CQs come in order, and name their CQ and its context",
-	        "ibv_get_cq_event(3)", two_queues },
+		"ibv_get_cq_event(3)", two_queues },
 	{ "destroying a CQ waits until its events are acknowledged", "ibv_get_cq_event(3)",
-	        destroy_waits },
+		destroy_waits },
 	{ "one call acknowledges several events", "ibv_ack_cq_events(3)", ack_many },
 	{ "destroying a CQ drops the event nobody has taken", "ibv_destroy_cq(3)",
-	        destroy_drops_pending },
-	{ 0 }
-};
+		destroy_drops_pending },
+	{ 0 } };

@@ -13,8 +13,7 @@
 
 #define RESOLVE_MS 2000
 
-union address
-address_of(const char *text, uint16_t port)
+union address address_of(const char *text, uint16_t port)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
 	struct addrinfo *info;
@@ -30,8 +29,7 @@ address_of(const char *text, uint16_t port)
 	return a;
 }
 
-union address
-address_here(uint16_t port)
+union address address_here(uint16_t port)
 {
 	const char *text = getenv("ADDR");
 
@@ -39,8 +37,7 @@ address_here(uint16_t port)
 	return address_of(text, port);
 }
 
-struct rdma_event_channel *
-channel_new(void)
+struct rdma_event_channel *channel_new(void)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 
@@ -48,8 +45,7 @@ channel_new(void)
 	return channel;
 }
 
-struct rdma_cm_id *
-id_new(struct rdma_event_channel *channel)
+struct rdma_cm_id *id_new(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_id *id;
 
@@ -57,8 +53,7 @@ id_new(struct rdma_event_channel *channel)
 	return id;
 }
 
-struct rdma_cm_id *
-id_listening(struct rdma_event_channel *channel)
+struct rdma_cm_id *id_listening(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_id *id = id_new(channel);
 	union address here = address_here(0);
@@ -68,8 +63,7 @@ id_listening(struct rdma_event_channel *channel)
 	return id;
 }
 
-struct rdma_cm_id *
-id_resolved(struct rdma_event_channel *channel, uint16_t port)
+struct rdma_cm_id *id_resolved(struct rdma_event_channel *channel, uint16_t port)
 {
 	struct rdma_cm_id *id = id_new(channel);
 	union address there = address_here(port);
@@ -81,8 +75,7 @@ id_resolved(struct rdma_event_channel *channel, uint16_t port)
 	return id;
 }
 
-struct rdma_cm_id *
-id_of_device(void)
+struct rdma_cm_id *id_of_device(void)
 {
 	struct rdma_cm_id *id = id_new(channel_new());
 	union address here = address_here(0);
@@ -94,8 +87,7 @@ id_of_device(void)
 
 /* QPs */
 
-static struct ibv_srq *
-srq_open(struct side *side, const struct pair_options *o)
+static struct ibv_srq *srq_open(struct side *side, const struct pair_options *o)
 {
 	struct ibv_srq_init_attr attr = {
 		.attr = { .max_wr = o->cap.max_recv_wr, .max_sge = o->cap.max_recv_sge },
@@ -108,8 +100,7 @@ srq_open(struct side *side, const struct pair_options *o)
 	return srq;
 }
 
-void
-side_open_resources(struct side *side, const struct pair_options *o, bool is_server)
+void side_open_resources(struct side *side, const struct pair_options *o, bool is_server)
 {
 	struct ibv_context *verbs = side->id->verbs;
 
@@ -121,8 +112,8 @@ side_open_resources(struct side *side, const struct pair_options *o, bool is_ser
 	MUST(side->scq != NULL);
 	side->rcq = ibv_create_cq(verbs, o->cqe, side, side->completions, 0);
 	MUST(side->rcq != NULL);
-	side->buf = mmap(NULL, BUFFER_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	side->buf =
+		mmap(NULL, BUFFER_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	MUST(side->buf != MAP_FAILED);
 	side->mr = ibv_reg_mr(side->pd, side->buf, BUFFER_SIZE, is_server ? o->access : ALL_ACCESS);
 	MUST(side->mr != NULL);
@@ -130,8 +121,7 @@ side_open_resources(struct side *side, const struct pair_options *o, bool is_ser
 		side->srq = srq_open(side, o);
 }
 
-struct ibv_qp_init_attr
-side_qp_attr(const struct side *side, const struct pair_options *o)
+struct ibv_qp_init_attr side_qp_attr(const struct side *side, const struct pair_options *o)
 {
 	return (struct ibv_qp_init_attr){
 		.send_cq = side->scq,
@@ -143,8 +133,7 @@ side_qp_attr(const struct side *side, const struct pair_options *o)
 	};
 }
 
-static void
-side_create_extended_qp(struct side *side, const struct pair_options *o)
+static void side_create_extended_qp(struct side *side, const struct pair_options *o)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = side->scq,
@@ -160,31 +149,40 @@ side_create_extended_qp(struct side *side, const struct pair_options *o)
 		MUST(errno == ENOSYS || errno == EOPNOTSUPP);
 		SKIP("no extended QPs");
 	}
-	side->cap = attr.cap;
 }
 
-void
-side_open(struct side *side, const struct pair_options *o, bool is_server)
+/* a device may keep to itself, at the creation, that it has granted more */
+static void side_query_cap(struct side *side)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	MUST_EQ(ibv_query_qp(side->id->qp, &attr, IBV_QP_CAP, &init), 0);
+	side->cap = init.cap;
+}
+
+void side_open(struct side *side, const struct pair_options *o, bool is_server)
 {
 	side_open_resources(side, o, is_server);
 	if (!is_server && o->send_ops != 0) {
 		side_create_extended_qp(side, o);
+		side_query_cap(side);
 		return;
 	}
 	struct ibv_qp_init_attr attr = side_qp_attr(side, o);
 	MUST_EQ(rdma_create_qp(side->id, side->pd, &attr), 0);
-	side->cap = attr.cap;
+	side_query_cap(side);
 	if (o->ack_timeout != 0) {
 		uint8_t timeout = (uint8_t)o->ack_timeout;
 
 		MUST_EQ(rdma_set_option(side->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
-				&timeout, sizeof(timeout)), 0);
+				&timeout, sizeof(timeout)),
+			0);
 	}
 }
 
 /* everything of a side must be willing to go */
-void
-side_close(struct side *side)
+void side_close(struct side *side)
 {
 	if (side->id->qp != NULL)
 		rdma_destroy_qp(side->id);
@@ -201,8 +199,7 @@ side_close(struct side *side)
 	}
 }
 
-enum ibv_qp_state
-qp_state(struct ibv_qp *qp)
+enum ibv_qp_state qp_state(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -211,8 +208,7 @@ qp_state(struct ibv_qp *qp)
 	return attr.qp_state;
 }
 
-void
-qp_modify_state(struct ibv_qp *qp, enum ibv_qp_state state)
+void qp_modify_state(struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 
@@ -221,14 +217,12 @@ qp_modify_state(struct ibv_qp *qp, enum ibv_qp_state state)
 
 /* the pair */
 
-static uint32_t
-or_else(uint32_t value, uint32_t instead)
+static uint32_t or_else(uint32_t value, uint32_t instead)
 {
 	return value != 0 ? value : instead;
 }
 
-void
-pair_listen(struct pair *p, const struct pair_options *o)
+void pair_listen(struct pair *p, const struct pair_options *o)
 {
 	memset(p, 0, sizeof(*p));
 	p->o = *o;
@@ -246,15 +240,13 @@ pair_listen(struct pair *p, const struct pair_options *o)
 	p->listener = id_listening(p->s.channel);
 }
 
-void
-pair_resolve(struct pair *p)
+void pair_resolve(struct pair *p)
 {
 	p->c.id = id_resolved(p->c.channel, rdma_get_src_port(p->listener));
 	side_open(&p->c, &p->o, false);
 }
 
-struct rdma_conn_param
-pair_param(const struct pair *p)
+struct rdma_conn_param pair_param(const struct pair *p)
 {
 	return (struct rdma_conn_param){
 		.responder_resources = (uint8_t)p->o.depth,
@@ -264,8 +256,7 @@ pair_param(const struct pair *p)
 	};
 }
 
-void
-pair_request(struct pair *p)
+void pair_request(struct pair *p)
 {
 	struct rdma_conn_param param = pair_param(p);
 	struct rdma_cm_event *event;
@@ -277,23 +268,20 @@ pair_request(struct pair *p)
 	side_open(&p->s, &p->o, true);
 }
 
-void
-pair_accept(struct pair *p)
+void pair_accept(struct pair *p)
 {
 	struct rdma_conn_param param = pair_param(p);
 
 	MUST_EQ(rdma_accept(p->s.id, &param), 0);
 }
 
-void
-pair_established(struct pair *p)
+void pair_established(struct pair *p)
 {
 	MUST_EQ(cm_expect(p->c.channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 	MUST_EQ(cm_expect(p->s.channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 }
 
-void
-pair_open(struct pair *p, const struct pair_options *o)
+void pair_open(struct pair *p, const struct pair_options *o)
 {
 	pair_listen(p, o);
 	pair_resolve(p);
@@ -302,8 +290,7 @@ pair_open(struct pair *p, const struct pair_options *o)
 	pair_established(p);
 }
 
-void
-pair_disconnect(struct pair *p)
+void pair_disconnect(struct pair *p)
 {
 	MUST_EQ(rdma_disconnect(p->c.id), 0);
 	MUST_EQ(cm_expect(p->s.channel, RDMA_CM_EVENT_DISCONNECTED), 0);
@@ -311,8 +298,7 @@ pair_disconnect(struct pair *p)
 	MUST_EQ(cm_expect(p->c.channel, RDMA_CM_EVENT_DISCONNECTED), 0);
 }
 
-void
-pair_close(struct pair *p)
+void pair_close(struct pair *p)
 {
 	side_close(&p->c);
 	if (p->s.id != NULL)
@@ -324,8 +310,7 @@ pair_close(struct pair *p)
 
 /* requests */
 
-int
-op_post(struct side *side, const struct op *op)
+int op_post(struct side *side, const struct op *op)
 {
 	void *local = op->local != NULL ? op->local : side->buf + op->at;
 	struct ibv_sge sge = {
@@ -355,8 +340,7 @@ op_post(struct side *side, const struct op *op)
 	return ibv_post_send(side->id->qp, &wr, &bad);
 }
 
-int
-recv_post(struct side *side, uint64_t id, size_t at, size_t len)
+int recv_post(struct side *side, uint64_t id, size_t at, size_t len)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)side->buf + at,
@@ -373,21 +357,18 @@ recv_post(struct side *side, uint64_t id, size_t at, size_t len)
 
 /* contents */
 
-static uint8_t
-pattern(size_t i, unsigned int seed)
+static uint8_t pattern(size_t i, unsigned int seed)
 {
 	return (uint8_t)((i * 31 + i / 256 * 7 + seed * 101 + 1) & 0xff);
 }
 
-void
-fill(uint8_t *at, size_t len, unsigned int seed)
+void fill(uint8_t *at, size_t len, unsigned int seed)
 {
 	for (size_t i = 0; i < len; i++)
 		at[i] = pattern(i, seed);
 }
 
-bool
-filled(const uint8_t *at, size_t len, unsigned int seed)
+bool filled(const uint8_t *at, size_t len, unsigned int seed)
 {
 	for (size_t i = 0; i < len; i++)
 		if (at[i] != pattern(i, seed))
@@ -395,8 +376,7 @@ filled(const uint8_t *at, size_t len, unsigned int seed)
 	return true;
 }
 
-bool
-zeroed(const void *at, size_t len)
+bool zeroed(const void *at, size_t len)
 {
 	const uint8_t *bytes = at;
 

@@ -18,22 +18,22 @@
 #include "wait.h"
 
 #define BUFFER_SIZE (1 << 20)
-#define ALL_ACCESS \
+#define ALL_ACCESS                                                                   \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | \
 		IBV_ACCESS_REMOTE_ATOMIC)
 
 /* what a zero means is in the comment */
 struct pair_options {
 	struct ibv_qp_cap cap; /* 16 WRs, 2 SGEs, no inline data */
-	int cqe;	       /* 64 */
-	int access;	       /* of the server's region: ALL_ACCESS */
-	int depth;	       /* of reads, both ways: 4 */
-	int retry_count;       /* 6 */
-	int rnr_retry;	       /* 7: for ever; -1 is none */
-	int ack_timeout;       /* the device's */
-	bool sig_all;	       /* completions only where asked for */
-	bool srq;	       /* the server has no SRQ */
-	uint64_t send_ops;     /* the client has no extended QP */
+	int cqe; /* 64 */
+	int access; /* of the server's region: ALL_ACCESS */
+	int depth; /* of reads, both ways: 4 */
+	int retry_count; /* 6 */
+	int rnr_retry; /* 7: for ever; -1 is none */
+	int ack_timeout; /* the device's */
+	bool sig_all; /* completions only where asked for */
+	bool srq; /* the server has no SRQ */
+	uint64_t send_ops; /* the client has no extended QP */
 };
 
 struct side {
@@ -102,17 +102,17 @@ void pair_close(struct pair *p);
 struct op {
 	enum ibv_wr_opcode opcode;
 	uint64_t id;
-	size_t at;	 /* in the local buffer */
+	size_t at; /* in the local buffer */
 	size_t len;
 	unsigned int flags;
-	bool silent;	 /* no completion when it succeeds */
+	bool silent; /* no completion when it succeeds */
 	uint32_t imm;
 	uint64_t remote;
 	uint32_t rkey;
 	uint64_t compare_add;
 	uint64_t swap;
-	uint32_t lkey;	 /* of the side's region, if 0 */
-	void *local;	 /* instead of at */
+	uint32_t lkey; /* of the side's region, if 0 */
+	void *local; /* instead of at */
 	struct ibv_sge *sges; /* instead of at and len */
 	int num_sge;
 };

@@ -73,7 +73,7 @@ static int to_init(struct raw *raw, struct ibv_qp *qp, int without)
 	};
 
 	return ibv_modify_qp(qp, &attr,
-	        (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) & ~without);
+		(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) & ~without);
 }
 
 static int to_rtr(struct raw *raw, struct ibv_qp *qp, uint32_t peer, int without)
@@ -87,15 +87,13 @@ static int to_rtr(struct raw *raw, struct ibv_qp *qp, uint32_t peer, int without
 		.min_rnr_timer = 12,
 		.ah_attr = { .is_global = 1,
 			.port_num = raw->p.c.id->port_num,
-			.grh = { .dgid = raw->gid,
-				.sgid_index = raw->gid_index,
-				.hop_limit = 1 } },
+			.grh = { .dgid = raw->gid, .sgid_index = raw->gid_index, .hop_limit = 1 } },
 	};
 
 	return ibv_modify_qp(qp, &attr,
-	        (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-	                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) &
-	                ~without);
+		(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) &
+			~without);
 }
 
 static int to_rts(struct ibv_qp *qp, int without)
@@ -110,9 +108,9 @@ static int to_rts(struct ibv_qp *qp, int without)
 	};
 
 	return ibv_modify_qp(qp, &attr,
-	        (IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-	                IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC) &
-	                ~without);
+		(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC) &
+			~without);
 }
 
 static void raw_connect(struct raw *raw)
@@ -237,11 +235,11 @@ static void attributes_kept(void)
 	raw_open(&raw);
 	raw_connect(&raw);
 	MUST_EQ(ibv_query_qp(raw.a, &attr,
-	                IBV_QP_DEST_QPN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-	                        IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC |
-	                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MTU | IBV_QP_ACCESS_FLAGS,
-	                &init),
-	        0);
+			IBV_QP_DEST_QPN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC |
+				IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MTU | IBV_QP_ACCESS_FLAGS,
+			&init),
+		0);
 	MUST_EQ(attr.dest_qp_num, raw.b->qp_num);
 	MUST_EQ(attr.timeout, 14);
 	MUST_EQ(attr.retry_cnt, 6);
@@ -311,19 +309,19 @@ static void reset_forgets(void)
 
 const struct check raw_checks[] = {
 	{ "a QP goes from RESET through INIT and RTR to RTS, to ERR and to RESET",
-	        "ibv_modify_qp(3), IBTA 10.3.1", states },
+		"ibv_modify_qp(3), IBTA 10.3.1", states },
 	{ "no state can be left out: EINVAL, and the state stays", "ibv_modify_qp(3)",
-	        wrong_steps },
+		wrong_steps },
 	{ "a step needs its attributes: EINVAL, and the state stays", "ibv_modify_qp(3)",
-	        missing_attributes },
+		missing_attributes },
 	{ "two QPs that know each other's number and GID are connected", "ibv_modify_qp(3)",
-	        connected },
+		connected },
 	{ "a query gives what was set", "ibv_query_qp(3)", attributes_kept },
 	{ "a send cannot be posted in INIT: EINVAL", "ibv_post_send(3), IBTA 10.3.1",
-	        send_too_early },
+		send_too_early },
 	{ "a receive can be posted in INIT", "ibv_post_recv(3), IBTA 10.3.1", recv_in_init },
 	{ "after RESET a QP can be connected again", "ibv_modify_qp(3)", again_after_reset },
 	{ "RESET forgets the posted receives, and completes none", "ibv_modify_qp(3)",
-	        reset_forgets },
+		reset_forgets },
 	{ 0 }
 };

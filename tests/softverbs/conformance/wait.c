@@ -13,8 +13,7 @@
 
 #include "wait.h"
 
-static int64_t
-now_ms(void)
+static int64_t now_ms(void)
 {
 	struct timespec t;
 
@@ -22,8 +21,7 @@ now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-bool
-readable(int fd, int ms)
+bool readable(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int n;
@@ -35,8 +33,7 @@ readable(int fd, int ms)
 	return n == 1;
 }
 
-void
-nonblocking(int fd)
+void nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -44,8 +41,7 @@ nonblocking(int fd)
 	MUST_EQ(fcntl(fd, F_SETFL, flags | O_NONBLOCK), 0);
 }
 
-struct rdma_cm_event *
-cm_take(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
+struct rdma_cm_event *cm_take(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *event;
 	char what[128];
@@ -62,8 +58,7 @@ cm_take(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 	return event;
 }
 
-int
-cm_expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
+int cm_expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *event = cm_take(channel, type);
 	int status = event->status;
@@ -72,8 +67,7 @@ cm_expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 	return status;
 }
 
-struct ibv_wc
-wc_take(struct ibv_cq *cq)
+struct ibv_wc wc_take(struct ibv_cq *cq)
 {
 	int64_t deadline = now_ms() + WAIT_MS;
 	struct ibv_wc wc;
@@ -88,8 +82,7 @@ wc_take(struct ibv_cq *cq)
 	return wc;
 }
 
-struct ibv_wc
-wc_expect(struct ibv_cq *cq, uint64_t wr_id, enum ibv_wc_status status)
+struct ibv_wc wc_expect(struct ibv_cq *cq, uint64_t wr_id, enum ibv_wc_status status)
 {
 	struct ibv_wc wc = wc_take(cq);
 
@@ -104,8 +97,7 @@ wc_expect(struct ibv_cq *cq, uint64_t wr_id, enum ibv_wc_status status)
 	return wc;
 }
 
-void
-wc_none(struct ibv_cq *cq)
+void wc_none(struct ibv_cq *cq)
 {
 	int64_t deadline = now_ms() + QUIET_MS;
 	struct ibv_wc wc;
@@ -116,8 +108,7 @@ wc_none(struct ibv_cq *cq)
 	} while (now_ms() < deadline);
 }
 
-void
-cq_event(struct ibv_comp_channel *channel, struct ibv_cq *cq)
+void cq_event(struct ibv_comp_channel *channel, struct ibv_cq *cq)
 {
 	struct ibv_cq *got = NULL;
 	void *context = NULL;
@@ -130,14 +121,12 @@ cq_event(struct ibv_comp_channel *channel, struct ibv_cq *cq)
 	ibv_ack_cq_events(cq, 1);
 }
 
-void
-cq_arm(struct ibv_cq *cq, int solicited_only)
+void cq_arm(struct ibv_cq *cq, int solicited_only)
 {
 	MUST_EQ(ibv_req_notify_cq(cq, solicited_only), 0);
 }
 
-struct ibv_async_event
-async_take(struct ibv_context *verbs, enum ibv_event_type type)
+struct ibv_async_event async_take(struct ibv_context *verbs, enum ibv_event_type type)
 {
 	struct ibv_async_event event;
 	char what[128];
@@ -153,8 +142,7 @@ async_take(struct ibv_context *verbs, enum ibv_event_type type)
 	}
 }
 
-static void *
-background_main(void *arg)
+static void *background_main(void *arg)
 {
 	struct background *b = arg;
 
@@ -164,8 +152,7 @@ background_main(void *arg)
 	return NULL;
 }
 
-void
-background_start(struct background *b, int (*call)(void *arg), void *arg)
+void background_start(struct background *b, int (*call)(void *arg), void *arg)
 {
 	b->call = call;
 	b->arg = arg;
@@ -173,14 +160,12 @@ background_start(struct background *b, int (*call)(void *arg), void *arg)
 	MUST_EQ(pthread_create(&b->thread, NULL, background_main, b), 0);
 }
 
-bool
-background_waits(struct background *b)
+bool background_waits(struct background *b)
 {
 	return !readable(b->done[0], QUIET_MS);
 }
 
-int
-background_join(struct background *b)
+int background_join(struct background *b)
 {
 	if (!readable(b->done[0], WAIT_MS))
 		check_fail(__FILE__, __LINE__, "the call in the background returns");

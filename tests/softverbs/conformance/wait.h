@@ -59,6 +59,6 @@ struct background {
 
 void background_start(struct background *b, int (*call)(void *arg), void *arg);
 bool background_waits(struct background *b); /* still, after QUIET_MS */
-int background_join(struct background *b);   /* what it returned, within WAIT_MS */
+int background_join(struct background *b); /* what it returned, within WAIT_MS */
 
 #endif /* CONFORMANCE_WAIT_H */
