@@ -11,6 +11,7 @@
 #include "fault.h"
 #include "progress.h"
 #include "qp.h"
+#include "seed.h"
 #include "srq.h"
 
 struct sv_async {
@@ -31,7 +32,25 @@ void sv_async(struct ibv_context *context, enum ibv_event_type type, void *objec
 	else
 		async->event.element.port_num = 1;
 	list_push(&c->async, &async->node);
+	if (!sv_seed_is_on())
+		sv_signal_set(&c->signal, true);
+	else if (!c->signal.readable && !sv_timer_is_set(&c->late))
+		sv_timer_set(&c->late, sv_clock->now_ns() + sv_seed_delay_ns());
+}
+
+static void tell_late(struct sv_timer *timer)
+{
+	struct sv_context *c = container_of(timer, struct sv_context, late);
+
+	if (list_empty(&c->async))
+		return;
+	sv_trace(SV_STEP_ASYNC, 0, 0, 0);
 	sv_signal_set(&c->signal, true);
+}
+
+void sv_async_init(struct sv_context *c)
+{
+	sv_timer_init(&c->late, tell_late);
 }
 
 /* object NULL: all of them */

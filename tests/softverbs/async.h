@@ -13,6 +13,7 @@
 
 #include "device.h"
 
+void sv_async_init(struct sv_context *c);
 void sv_async(struct ibv_context *context, enum ibv_event_type type, void *object);
 void sv_async_drop(struct ibv_context *context, void *object);
 

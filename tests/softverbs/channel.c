@@ -9,19 +9,47 @@
 #include "cq.h"
 #include "fault.h"
 #include "progress.h"
+#include "seed.h"
 
 static struct sv_channel *channel_of(struct ibv_comp_channel *channel)
 {
 	return container_of(channel, struct sv_channel, base);
 }
 
-static void deliver(struct sv_cq *cq)
+static void arrive(struct sv_cq *cq)
 {
 	struct sv_channel *channel = channel_of(cq->base.channel);
 
 	if (cq->events_queued++ == 0)
 		list_push(&channel->cqs, &cq->in_channel);
 	sv_signal_set(&channel->signal, true);
+}
+
+static void arrive_late(struct sv_timer *timer)
+{
+	struct sv_cq *cq = container_of(timer, struct sv_cq, late);
+
+	sv_trace(SV_STEP_CQ_EVENT, cq->number, 0, 0);
+	arrive(cq);
+	if (--cq->events_late > 0)
+		sv_timer_set(&cq->late, sv_clock->now_ns() + sv_seed_delay_ns());
+}
+
+void sv_channel_init(struct sv_cq *cq)
+{
+	sv_timer_init(&cq->late, arrive_late);
+}
+
+/* at once, except in a simulation */
+static void deliver(struct sv_cq *cq)
+{
+	if (!sv_seed_is_on()) {
+		arrive(cq);
+		return;
+	}
+	cq->events_late++;
+	if (!sv_timer_is_set(&cq->late))
+		sv_timer_set(&cq->late, sv_clock->now_ns() + sv_seed_delay_ns());
 }
 
 void sv_cq_event(struct sv_cq *cq)
@@ -40,6 +68,8 @@ void sv_cq_event(struct sv_cq *cq)
 
 void sv_channel_drop(struct sv_cq *cq)
 {
+	sv_timer_stop(&cq->late);
+	cq->events_late = 0;
 	if (cq->base.channel == NULL || cq->events_queued == 0)
 		return;
 	cq->events_queued = 0;

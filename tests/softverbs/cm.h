@@ -47,11 +47,13 @@ struct sv_event_channel {
 	struct sv_signal signal;
 	unsigned generation;
 	struct list events; /* struct sv_event, not fetched yet */
+	struct list late; /* those on their way, in a simulation */
 };
 
 struct sv_event {
 	struct rdma_cm_event base;
 	struct list node;
+	struct sv_timer late; /* set: on its way still */
 	struct sv_id *owner; /* whose destruction waits for its ack */
 	uint8_t private_data[256];
 };
@@ -64,6 +66,8 @@ struct sv_id {
 	bool sync; /* calls wait for their event; the channel is our own */
 	bool own_cqs; /* made by rdma_create_qp */
 	bool connect_failed; /* its ESTABLISHED became CONNECT_ERROR: nothing more is told */
+	unsigned number; /* for people */
+	uint64_t told_ns; /* in a simulation: when the last of its events arrives */
 	unsigned fetched; /* events */
 	unsigned acked;
 	struct sv_link *link;

@@ -10,6 +10,7 @@
 #include "cm.h"
 #include "fault.h"
 #include "progress.h"
+#include "seed.h"
 
 struct rdma_event_channel *sv_channel_new(void)
 {
@@ -27,6 +28,7 @@ struct rdma_event_channel *sv_channel_new(void)
 	channel->base.fd = channel->signal.fd;
 	channel->generation = sv_device.generation;
 	list_init(&channel->events);
+	list_init(&channel->late);
 	return &channel->base;
 }
 
@@ -35,18 +37,28 @@ static void event_free(struct sv_event *event)
 	/* an id that the program never got to see */
 	if (event->base.event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		sv_id_free(sv_id(event->base.id));
+	sv_timer_stop(&event->late);
 	free(event);
+}
+
+/* owner NULL: of all ids */
+static void drop(struct list *events, const struct sv_id *owner)
+{
+	list_each(struct sv_event, event, events, node)
+	{
+		if (owner != NULL && event->owner != owner)
+			continue;
+		list_remove(&event->node);
+		event_free(event);
+	}
 }
 
 void sv_channel_free(struct rdma_event_channel *base)
 {
 	struct sv_event_channel *channel = sv_event_channel(base);
 
-	list_each(struct sv_event, event, &channel->events, node)
-	{
-		list_remove(&event->node);
-		event_free(event);
-	}
+	drop(&channel->events, NULL);
+	drop(&channel->late, NULL);
 	sv_signal_close(&channel->signal);
 	free(channel);
 }
@@ -69,6 +81,23 @@ SV_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *base)
 	sv_unlock();
 }
 
+static void arrive(struct sv_event *event)
+{
+	struct sv_event_channel *channel = sv_event_channel(event->owner->base.channel);
+
+	list_push(&channel->events, &event->node);
+	sv_signal_set(&channel->signal, true);
+}
+
+static void arrive_late(struct sv_timer *timer)
+{
+	struct sv_event *event = container_of(timer, struct sv_event, late);
+
+	sv_trace(SV_STEP_CM_EVENT, event->owner->number, event->base.event, 0);
+	list_remove(&event->node);
+	arrive(event);
+}
+
 struct sv_event *sv_event_new(struct sv_id *id, enum rdma_cm_event_type type, int status)
 {
 	struct sv_event *event = calloc(1, sizeof(*event));
@@ -76,6 +105,7 @@ struct sv_event *sv_event_new(struct sv_id *id, enum rdma_cm_event_type type, in
 	if (event == NULL)
 		return NULL; /* lost, as in a kernel without memory */
 	list_init(&event->node);
+	sv_timer_init(&event->late, arrive_late);
 	event->owner = id;
 	event->base.id = &id->base;
 	event->base.event = type;
@@ -90,12 +120,23 @@ void sv_event_private(struct sv_event *event, const struct sv_cm_message *messag
 	event->base.param.conn.private_data_len = (uint8_t)length;
 }
 
+/* at once; in a simulation it takes its time, but the events of one id stay in order */
 static void queue(struct sv_event *event)
 {
-	struct sv_event_channel *channel = sv_event_channel(event->owner->base.channel);
+	struct sv_id *id = event->owner;
+	uint64_t at;
 
-	list_push(&channel->events, &event->node);
-	sv_signal_set(&channel->signal, true);
+	if (!sv_seed_is_on()) {
+		arrive(event);
+		return;
+	}
+	at = sv_clock->now_ns() + sv_seed_delay_ns();
+	id->told_ns = at > id->told_ns ? at : id->told_ns;
+	if (event->base.event ==
+		RDMA_CM_EVENT_CONNECT_REQUEST) /* nothing of an id comes before it */
+		sv_id(event->base.id)->told_ns = id->told_ns;
+	list_push(&sv_event_channel(id->base.channel)->late, &event->node);
+	sv_timer_set(&event->late, id->told_ns);
 }
 
 void sv_event_post(struct sv_event *event)
@@ -129,13 +170,8 @@ void sv_events_drop(struct sv_id *id)
 {
 	struct sv_event_channel *channel = sv_event_channel(id->base.channel);
 
-	list_each(struct sv_event, event, &channel->events, node)
-	{
-		if (event->owner != id)
-			continue;
-		list_remove(&event->node);
-		event_free(event);
-	}
+	drop(&channel->events, id);
+	drop(&channel->late, id);
 	sv_signal_set(&channel->signal, !list_empty(&channel->events));
 }
 

@@ -10,6 +10,7 @@
 #include "cm.h"
 #include "fault.h"
 #include "progress.h"
+#include "seed.h"
 
 #define ACK_TIMEOUT_DEFAULT 18 /* 1.07 s, times the retries */
 #define ARP_MS              3000
@@ -52,6 +53,7 @@ struct sv_id *sv_id_new(struct rdma_event_channel *channel, void *context, enum 
 	id->state = SV_ID_IDLE;
 	id->ack_timeout = ACK_TIMEOUT_DEFAULT;
 	id->listener.id = id;
+	id->number = ++sv_numbers.ids;
 	sv_timer_init(&id->timer, sv_cm_timer);
 	list_push(&sv_device.ids, &id->node);
 	return id;
@@ -169,6 +171,8 @@ static uint16_t client_port(void)
 {
 	static uint16_t next;
 
+	if (sv_seed_is_on())
+		next = (uint16_t)(sv_numbers.ports++ % 28232);
 	next = (uint16_t)((next + 1) % 28232);
 	return (uint16_t)(32768 + next);
 }
@@ -288,6 +292,17 @@ SV_EXPORT int rdma_resolve_route(struct rdma_cm_id *base, int timeout_ms)
 	return sv_id_complete(id);
 }
 
+static void move_list(struct sv_id *id, struct list *from, struct list *to)
+{
+	list_each(struct sv_event, event, from, node)
+	{
+		if (event->owner != id)
+			continue;
+		list_remove(&event->node);
+		list_push(to, &event->node);
+	}
+}
+
 /* its events that were not fetched go with it */
 static void move_events(struct sv_id *id, struct rdma_event_channel *to_base)
 {
@@ -296,13 +311,8 @@ static void move_events(struct sv_id *id, struct rdma_event_channel *to_base)
 
 	if (from == to)
 		return;
-	list_each(struct sv_event, event, &from->events, node)
-	{
-		if (event->owner != id)
-			continue;
-		list_remove(&event->node);
-		list_push(&to->events, &event->node);
-	}
+	move_list(id, &from->events, &to->events);
+	move_list(id, &from->late, &to->late);
 	sv_signal_set(&from->signal, !list_empty(&from->events));
 	sv_signal_set(&to->signal, !list_empty(&to->events));
 }

@@ -24,6 +24,7 @@
 #include "fault.h"
 #include "progress.h"
 #include "qp.h"
+#include "seed.h"
 #include "srq.h"
 
 static struct sv_cqe *cqe_at(struct sv_cq *cq, uint32_t n)
@@ -94,16 +95,16 @@ static void forget_srq_in(struct sv_cq *cq, struct sv_srq *srq)
 		}
 }
 
-static struct list all_cqs = { &all_cqs, &all_cqs };
+struct list sv_all_cqs = { &sv_all_cqs, &sv_all_cqs };
 
 void sv_cq_forget_srq(struct sv_srq *srq)
 {
-	list_each(struct sv_cq, cq, &all_cqs, node) forget_srq_in(cq, srq);
+	list_each(struct sv_cq, cq, &sv_all_cqs, node) forget_srq_in(cq, srq);
 }
 
 void sv_cq_forget_all(void)
 {
-	list_init(&all_cqs);
+	list_init(&sv_all_cqs);
 }
 
 /* hands out one completion. What has no meaning for it stays as it was in the program's structure */
@@ -159,6 +160,8 @@ int sv_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 	limit = sv_fault(SV_FAULT_POLL, base);
 	if (limit > 0 && limit < n)
 		n = limit;
+	if (sv_seed_is_on())
+		n = sv_seed_poll(cq, n);
 	while (got < n && cq->head != cq->tail)
 		give(cqe_at(cq, cq->head++), &wc[got++]);
 	if (got == 0 && cq->overrun)
@@ -177,6 +180,8 @@ int sv_req_notify_cq(struct ibv_cq *base, int solicited_only)
 	if (!sv_enter(base->context))
 		return errno;
 	(void)sv_fault(SV_FAULT_ARM, base);
+	if (sv_seed_is_on())
+		sv_seed_arm(cq);
 	if (cq->arm == SV_ARM_NOT)
 		sv_progress_armed(1);
 	if (!solicited_only)
@@ -228,7 +233,9 @@ SV_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, voi
 	pthread_mutex_init(&cq->base.mutex, NULL);
 	pthread_cond_init(&cq->base.cond, NULL);
 	list_init(&cq->in_channel);
-	list_push(&all_cqs, &cq->node);
+	sv_channel_init(cq);
+	cq->number = ++sv_numbers.cqs;
+	list_push(&sv_all_cqs, &cq->node);
 	if (channel != NULL)
 		channel->refcnt++;
 	sv_unlock();

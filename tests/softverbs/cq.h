@@ -8,6 +8,7 @@
 #ifndef SOFTVERBS_CQ_H
 #define SOFTVERBS_CQ_H
 
+#include "clock.h"
 #include "device.h"
 
 struct sv_qp;
@@ -30,12 +31,17 @@ struct sv_cqe {
 	struct sv_srq *srq;
 };
 
+extern struct list sv_all_cqs;
+
 enum sv_arm { SV_ARM_NOT, SV_ARM_SOLICITED, SV_ARM_ANY };
 
 struct sv_cq {
 	struct ibv_cq base;
 	struct list node; /* of all */
 	struct list in_channel;
+	unsigned number; /* for people */
+	struct sv_timer late; /* in a simulation: the next event arrives */
+	unsigned events_late;
 	unsigned events_queued; /* not fetched yet */
 	unsigned events_fetched;
 	unsigned async_fetched;
@@ -56,6 +62,7 @@ static inline struct sv_cq *sv_cq(struct ibv_cq *cq)
 void sv_cq_push(struct sv_cq *cq, const struct sv_cqe *cqe, bool solicited);
 void sv_cq_event(struct sv_cq *cq); /* a completion event, deserved or not */
 void sv_channel_drop(struct sv_cq *cq); /* its events that were not fetched */
+void sv_channel_init(struct sv_cq *cq);
 void sv_cq_forget_all(void);
 void sv_cq_forget_qp(struct sv_cq *cq, struct sv_qp *qp);
 void sv_cq_forget_srq(struct sv_srq *srq);

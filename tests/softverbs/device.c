@@ -56,7 +56,7 @@ void sv_wait(void)
 	if (sv_wire == NULL || sv_wire->threaded)
 		pthread_cond_wait(&sv_device.acked, &sv_device.lock);
 	else
-		sv_progress_step();
+		sv_wire->sleep();
 	sv_device.cancel_state = state;
 }
 
@@ -100,6 +100,7 @@ struct sv_context *sv_context_open(void)
 		return NULL;
 	}
 	list_init(&c->async);
+	sv_async_init(c);
 	c->generation = sv_device.generation;
 	c->verbs.sz = sizeof(c->verbs);
 	sv_fill_operations(&c->verbs);
@@ -177,6 +178,7 @@ SV_EXPORT int ibv_close_device(struct ibv_context *context)
 		return 0;
 	}
 	sv_async_drop(context, NULL);
+	sv_timer_stop(&c->late);
 	list_remove(&c->node);
 	sv_signal_close(&c->signal);
 	pthread_mutex_destroy(&c->verbs.context.mutex);

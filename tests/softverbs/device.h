@@ -27,6 +27,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "clock.h"
 #include "list.h"
 #include "signal_fd.h"
 
@@ -44,6 +45,7 @@ struct sv_context {
 	struct list node; /* on sv_device.contexts */
 	struct list async; /* struct sv_async, not read yet */
 	struct sv_signal signal; /* async_fd */
+	struct sv_timer late; /* in a simulation: readable then */
 	unsigned generation;
 	bool gone; /* DEVICE_FATAL was delivered: everything fails with EIO */
 	struct verbs_context verbs;

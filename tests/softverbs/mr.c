@@ -94,6 +94,23 @@ bool sv_mr_sges(struct ibv_pd *pd, const struct ibv_sge *in, int n, int access, 
 	return true;
 }
 
+unsigned sv_mr_count(void)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < entry_count; i++)
+		n += entries[i].mr != NULL;
+	return n;
+}
+
+/* there are no regions: the next ones get the keys that the first ones had */
+void sv_mr_forget_keys(void)
+{
+	for (uint32_t i = 0; i < entry_count; i++)
+		entries[i].tag = 0;
+	next_free = 1;
+}
+
 void sv_mr_forget(void)
 {
 	entries =

@@ -39,6 +39,8 @@ void *sv_mr_at(struct ibv_pd *pd, uint32_t key, uint64_t addr, uint64_t length, 
 bool sv_mr_sges(
 	struct ibv_pd *pd, const struct ibv_sge *in, int n, int access, struct ibv_sge *out);
 
+unsigned sv_mr_count(void);
+void sv_mr_forget_keys(void);
 void sv_mr_forget(void);
 
 #endif

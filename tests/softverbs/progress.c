@@ -23,6 +23,7 @@
 #include "clock.h"
 #include "device.h"
 #include "progress.h"
+#include "seed.h"
 #include "wire.h"
 
 #define FRESH_NS   (SV_MS / 4) /* a poll that long ago still counts as help */
@@ -108,7 +109,7 @@ int sv_progress_block(struct sv_signal *signal)
 	if (sv_wire == NULL || sv_wire->threaded)
 		return sv_signal_sleep(signal);
 	sv_lock();
-	sv_progress_step();
+	sv_wire->sleep();
 	sv_unlock();
 	return 0;
 }
@@ -188,6 +189,8 @@ static const struct sv_wire *choose_wire(void)
 
 	if (name != NULL && strcmp(name, sv_wire_tcp.name) == 0)
 		return &sv_wire_tcp;
+	if (sv_seed_is_on())
+		return &sv_wire_seed;
 	return &sv_wire_unix;
 }
 

@@ -12,6 +12,7 @@
 #include "fault.h"
 #include "progress.h"
 #include "qp.h"
+#include "seed.h"
 #include "srq.h"
 
 #define QP_NUM_MASK UINT32_C(0xffffff)
@@ -22,6 +23,8 @@ static uint32_t next_qp_num(void)
 	static uint32_t next;
 	static unsigned generation;
 
+	if (sv_seed_is_on())
+		return 2 + sv_numbers.qps++ % (QP_NUM_MASK - 1);
 	if (next == 0 || generation != sv_device.generation) {
 		generation = sv_device.generation;
 		(void)!getrandom(&next, sizeof(next), GRND_NONBLOCK);

@@ -63,7 +63,7 @@ static uint64_t now_ns(void)
 static const struct sv_clock virtual_clock = { .now_ns = now_ns };
 
 /* "name=number,name=number": what is not named stays */
-static void take_odds(const char *text)
+bool sv_seed_odds_take(const char *text)
 {
 	static const struct {
 		const char *name;
@@ -82,6 +82,8 @@ static void take_odds(const char *text)
 		{ "stall_us", &sv_odds.stall_us },
 	};
 
+	bool all = true;
+
 	while (text != NULL && *text != '\0') {
 		size_t length = strcspn(text, "=,");
 		bool found = false;
@@ -95,9 +97,11 @@ static void take_odds(const char *text)
 		}
 		if (!found)
 			fprintf(stderr, "softverbs: SOFTVERBS_SEED_ODDS: unknown: %s\n", text);
+		all = all && found;
 		text += strcspn(text, ",");
 		text += *text == ',';
 	}
+	return all;
 }
 
 /* the first call comes from a program that has one thread yet, often before main() */
@@ -108,7 +112,7 @@ bool sv_seed_find_out(void)
 	bool on = wire != NULL && strcmp(wire, "seed") == 0;
 
 	if (on) {
-		take_odds(getenv("SOFTVERBS_SEED_ODDS"));
+		(void)sv_seed_odds_take(getenv("SOFTVERBS_SEED_ODDS"));
 		sv_clock = &virtual_clock;
 		world.now_ns = START_NS;
 		sv_seed_start(seed != NULL ? strtoull(seed, NULL, 0) : 0);

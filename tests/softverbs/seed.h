@@ -43,6 +43,8 @@ struct sv_odds {
 
 extern struct sv_odds sv_odds;
 
+bool sv_seed_odds_take(const char *text); /* false: an unknown name in it */
+
 /* the next number of each kind: small, and the same for the same seed */
 struct sv_numbers {
 	unsigned ids;
@@ -88,6 +90,13 @@ void sv_seed_sleep(void); /* the same; with nothing to come, this is the end */
 int sv_seed_wait(int (*look)(void *arg, int timeout_ms), void *arg, uint64_t wait_ns);
 
 extern bool sv_seed_touched; /* a descriptor may have become ready */
+
+/* seed_device.c: what the seed does to completion queues and events of the CM */
+struct sv_cq;
+struct sv_event;
+
+int sv_seed_poll(struct sv_cq *cq, int n); /* gives n, or less */
+void sv_seed_arm(struct sv_cq *cq); /* before it is armed */
 
 /* seed_uv.c: runs the jobs whose moment has come, without the lock; true: there were some */
 bool sv_seed_jobs_run(void);

@@ -21,6 +21,7 @@
 
 #include <rdma/rdma_cma.h>
 
+#include "link.h"
 #include "seed.h"
 
 #define KEPT 32
@@ -42,9 +43,9 @@ static const char *const forms[SV_STEPS] = {
 	[SV_STEP_WORLD] = "the world of seed %" PRIu64,
 	[SV_STEP_CONNECT] = "link %" PRIu64 " reaches link %" PRIu64,
 	[SV_STEP_REFUSED] = "link %" PRIu64 " finds nobody",
-	[SV_STEP_MOVE] = "link %" PRIu64 " moves %" PRIu64 " bytes, ends %" PRIu64 " frames",
+	[SV_STEP_MOVE] = "link %" PRIu64 " moves %" PRIu64 " bytes of",
 	[SV_STEP_LAST] = "link %" PRIu64 " ends",
-	[SV_STEP_CM_EVENT] = "id %" PRIu64 " event %" PRIu64,
+	[SV_STEP_CM_EVENT] = "id %" PRIu64,
 	[SV_STEP_CQ_EVENT] = "cq %" PRIu64 " event",
 	[SV_STEP_SPURIOUS] = "cq %" PRIu64 " will have an event for nothing",
 	[SV_STEP_ASYNC] = "asynchronous event",
@@ -75,6 +76,33 @@ static int open_trace(void)
 	return (int)fd;
 }
 
+static const char *frame_name(uint64_t type)
+{
+	static const char *const names[] = {
+		[SV_FRAME_REQ] = "REQ",
+		[SV_FRAME_REP] = "REP",
+		[SV_FRAME_RTU] = "RTU",
+		[SV_FRAME_REJ] = "REJ",
+		[SV_FRAME_DREQ] = "DREQ",
+		[SV_FRAME_DREP] = "DREP",
+		[SV_FRAME_MEET] = "MEET",
+		[SV_FRAME_SEND] = "SEND",
+		[SV_FRAME_WRITE] = "WRITE",
+		[SV_FRAME_READ] = "READ",
+		[SV_FRAME_CMP_SWAP] = "CMP_SWAP",
+		[SV_FRAME_FETCH_ADD] = "FETCH_ADD",
+		[SV_FRAME_ATOMIC_WRITE] = "ATOMIC_WRITE",
+		[SV_FRAME_ACK] = "ACK",
+		[SV_FRAME_NAK] = "NAK",
+		[SV_FRAME_RNR] = "RNR",
+		[SV_FRAME_READ_RESPONSE] = "READ_RESPONSE",
+		[SV_FRAME_ATOMIC_RESPONSE] = "ATOMIC_RESPONSE",
+	};
+	bool known = type < sizeof(names) / sizeof(*names) && names[type] != NULL;
+
+	return known ? names[type] : "?";
+}
+
 static void print(int fd, const struct line *line)
 {
 	const uint64_t *v = line->value;
@@ -82,12 +110,13 @@ static void print(int fd, const struct line *line)
 	int n = snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64 " ", line->at_ns / 1000000000,
 		line->at_ns % 1000000000);
 
+	n += snprintf(text + n, sizeof(text) - (size_t)n, forms[line->step], v[0], v[1], v[2]);
 	if (line->step == SV_STEP_CM_EVENT)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, "id %" PRIu64 " %s", v[0],
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " %s",
 			rdma_event_str((enum rdma_cm_event_type)v[1]));
-	else
-		n += snprintf(
-			text + n, sizeof(text) - (size_t)n, forms[line->step], v[0], v[1], v[2]);
+	if (line->step == SV_STEP_MOVE)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " %s %" PRIu64,
+			frame_name(v[2] >> 32), v[2] & UINT32_MAX);
 	text[n++] = '\n';
 	(void)!write(fd, text, (size_t)n);
 }

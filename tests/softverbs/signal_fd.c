@@ -12,20 +12,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "seed.h"
 #include "signal_fd.h"
+
+static unsigned open_count;
 
 int sv_signal_open(struct sv_signal *signal)
 {
 	signal->readable = 0;
 	signal->sleepers = 0;
 	signal->fd = eventfd(0, EFD_CLOEXEC);
+	open_count += signal->fd >= 0;
 	return signal->fd < 0 ? -1 : 0;
+}
+
+unsigned sv_signal_count(void)
+{
+	return open_count;
 }
 
 void sv_signal_close(struct sv_signal *signal)
 {
 	if (signal->fd >= 0)
 		close(signal->fd);
+	open_count -= signal->fd >= 0;
 	signal->fd = -1;
 }
 
@@ -42,6 +52,7 @@ void sv_signal_set(struct sv_signal *signal, bool readable)
 			     : read(signal->fd, &one, sizeof(one));
 	while (n < 0 && errno == EINTR);
 	assert(n == sizeof(one));
+	sv_seed_touched = true;
 	__atomic_store_n(&signal->readable, readable, __ATOMIC_SEQ_CST);
 	if (readable && __atomic_load_n(&signal->sleepers, __ATOMIC_SEQ_CST) > 0)
 		syscall(SYS_futex, &signal->readable, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);

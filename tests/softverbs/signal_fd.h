@@ -7,7 +7,8 @@
  * The program polls the descriptor; a call that blocks sleeps on the flag itself, so that a signal
  * handler interrupts or restarts it as it would a read(), and nothing is consumed.
  *
- * ASSUMPTIONS: the queue and its signal change together, under the device lock. The program may set
+ * ASSUMPTIONS: the queue and its signal change together, under the device lock; so do the signals that
+ * are open and their count. The program may set
  * O_NONBLOCK on the descriptor; nothing but this module reads or writes it.
  */
 
@@ -24,6 +25,7 @@ struct sv_signal {
 };
 
 int sv_signal_open(struct sv_signal *signal); /* 0 or -1 with errno */
+unsigned sv_signal_count(void); /* that are open */
 void sv_signal_close(struct sv_signal *signal);
 void sv_signal_set(struct sv_signal *signal, bool readable);
 bool sv_signal_nonblocking(const struct sv_signal *signal);

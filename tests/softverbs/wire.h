@@ -56,6 +56,7 @@ struct sv_wire {
 	void (*close)(struct sv_link *link); /* send what is queued, then free it */
 
 	int (*step)(void); /* moves what can be moved at once; the number of things done */
+	void (*sleep)(void); /* not threaded: somebody waits, so something has to happen */
 	int (*wait_fd)(void); /* readable when step() has something to do; -1: no such thing */
 	void (*forget)(void); /* in a forked child: close what was the parent's, disturb nothing */
 };
@@ -63,5 +64,6 @@ struct sv_wire {
 extern const struct sv_wire *sv_wire; /* chosen by sv_progress_start() */
 extern const struct sv_wire sv_wire_unix;
 extern const struct sv_wire sv_wire_tcp;
+extern const struct sv_wire sv_wire_seed;
 
 #endif

@@ -91,14 +91,14 @@ static bool covers(const struct sockaddr *addr, bool v6_only, const struct socka
 /* could both take one and the same connection? */
 static bool overlap(const struct bound *b, const struct sockaddr *addr, bool v6_only)
 {
-	return covers(addr_of(b), b->owner->v6_only, addr) ||
-	       covers(addr, v6_only, addr_of(b));
+	return covers(addr_of(b), b->owner->v6_only, addr) || covers(addr, v6_only, addr_of(b));
 }
 
 static bool is_taken(const struct sv_listener *listener)
 {
-	list_each(struct bound, b, &bounds, node) if (!b->is_meet &&
-		overlap(b, (const struct sockaddr *)&listener->addr, listener->v6_only)) return true;
+	list_each(struct bound, b, &bounds,
+		node) if (!b->is_meet && overlap(b, (const struct sockaddr *)&listener->addr,
+						 listener->v6_only)) return true;
 	return false;
 }
 
@@ -201,7 +201,7 @@ static int seed_reach(const struct sockaddr_storage *dst)
 static void soon(struct seed_link *s)
 {
 	if (!sv_timer_is_set(&s->timer))
-		sv_timer_set(&s->timer, sv_seed_now_ns() + sv_seed_delay_ns());
+		sv_timer_set(&s->timer, sv_clock->now_ns() + sv_seed_delay_ns());
 }
 
 /* nothing above is in the middle of one of them when a timer fires by itself */
@@ -225,7 +225,7 @@ static void bury(struct seed_link *s)
 	s->peer = NULL;
 	list_remove(&s->link.node);
 	list_push(&graveyard, &s->link.node);
-	sv_timer_set(&grave_timer, sv_seed_now_ns());
+	sv_timer_set(&grave_timer, sv_clock->now_ns());
 }
 
 /* the other end has gone */
@@ -277,7 +277,8 @@ static uint64_t choose_bytes(struct sv_link *link)
 }
 
 /* from one vector to the other, as much as fits, at most `most` */
-static size_t copy(struct iovec *to, int to_count, struct iovec *from, int from_count, uint64_t most)
+static size_t copy(
+	struct iovec *to, int to_count, struct iovec *from, int from_count, uint64_t most)
 {
 	size_t total = 0;
 
@@ -289,48 +290,232 @@ static size_t copy(struct iovec *to, int to_count, struct iovec *from, int from_
 		total += n;
 		most -= n;
 		to->iov_base = (char *)to->iov_base + n;
-		from->iov_base = (char *)from->iov_base + n;
 		to->iov_len -= n;
+		if (to->iov_len == 0) {
+			to++;
+			to_count--;
+		}
+		from->iov_base = (char *)from->iov_base + n;
 		from->iov_len -= n;
-		to += to->iov_len == 0;
-		to_count -= to->iov_len == 0;
-		from += from->iov_len == 0;
-		from_count -= from->iov_len == 0;
+		if (from->iov_len == 0) {
+			from++;
+			from_count--;
+		}
 	}
 	return total;
 }
 
-static unsigned queued(struct sv_link *link)
-{
-	unsigned n = 0;
-
-	list_each(struct sv_tx, tx, &link->tx_queue, node) n++;
-	return n;
-}
-
 static void move(struct seed_link *s)
 {
+	const struct sv_frame first = list_first(&s->link.tx_queue, struct sv_tx, node)->head;
 	struct seed_link *peer = s->peer;
 	uint64_t most = choose_bytes(&s->link);
 	uint64_t moved = 0;
-	unsigned frames = 0;
 
 	while (moved < most && !list_empty(&s->link.tx_queue) && !peer->link.paused) {
 		struct iovec from[IOV];
 		struct iovec to[SV_MAX_SGE + 2];
 		int from_count = sv_tx_iov(&s->link, from, IOV);
 		int to_count = sv_rx_iov(&peer->link, to, SV_MAX_SGE + 2);
-		unsigned before = queued(&s->link);
 		size_t n = copy(to, to_count, from, from_count, most - moved);
 
 		if (n == 0)
 			break;
-		sv_tx_sent(&s->link, n);
-		frames += before - queued(&s->link);
 		moved += n;
+		sv_tx_sent(&s->link, n);
 		sv_rx_got(&peer->link, n);
-		if (peer->link.broken || s->link.broken)
-			break;
 	}
-	sv_trace(SV_STEP_MOVE, s->number, moved, frames);
+	sv_trace(SV_STEP_MOVE, s->number, moved, (uint64_t)first.type << 32 | first.psn);
 }
+
+static struct seed_link *link_new(void);
+
+/* somebody may have begun or ceased to listen since connect() */
+static void reach(struct seed_link *s)
+{
+	const struct sockaddr *dst = (const struct sockaddr *)&s->dst;
+	struct bound *b = dst->sa_family != 0 ? find_listener(dst) : find_meet(s->qp_num);
+	struct seed_link *peer = b != NULL ? link_new() : NULL;
+
+	if (peer == NULL) {
+		sv_trace(SV_STEP_REFUSED, s->number, 0, 0);
+		ended(s, b == NULL ? ECONNREFUSED : ENOMEM);
+		return;
+	}
+	peer->link.listener = b->owner;
+	peer->link.state = SV_LINK_UP;
+	peer->peer = s;
+	s->peer = peer;
+	sv_trace(SV_STEP_CONNECT, s->number, peer->number, 0);
+	sv_link_up(&s->link);
+}
+
+/* all has been said, and this says it */
+static void finish(struct seed_link *s)
+{
+	struct seed_link *peer = s->peer;
+
+	sv_trace(SV_STEP_LAST, s->number, 0, 0);
+	peer->peer = NULL;
+	s->peer = NULL;
+	bury(s);
+	ended(peer, 0);
+}
+
+static void fire(struct sv_timer *timer)
+{
+	struct seed_link *s = container_of(timer, struct seed_link, timer);
+
+	if (s->link.state == SV_LINK_CONNECTING) {
+		reach(s);
+	} else if (s->peer == NULL) {
+		sv_tx_drop_all(&s->link);
+		if (s->link.closing)
+			bury(s);
+	} else if (s->peer->link.paused) {
+		s->resting = true;
+	} else if (list_empty(&s->link.tx_queue)) {
+		if (s->link.closing)
+			finish(s);
+	} else {
+		move(s);
+		if (s->link.broken || s->peer->link.broken)
+			break_both(s);
+		else if (!list_empty(&s->link.tx_queue) || s->link.closing)
+			soon(s);
+	}
+}
+
+static struct seed_link *link_new(void)
+{
+	struct seed_link *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	sv_link_init(&s->link);
+	s->number = ++sv_numbers.links;
+	sv_timer_init(&s->timer, fire);
+	return s;
+}
+
+static struct sv_link *seed_connect(const struct sockaddr_storage *dst, int *error)
+{
+	struct seed_link *s = link_new();
+
+	if (s == NULL) {
+		*error = ENOMEM;
+		return NULL;
+	}
+	s->dst = *dst;
+	soon(s);
+	return &s->link;
+}
+
+static struct sv_link *seed_meet(uint32_t qp_num, int *error)
+{
+	struct seed_link *s = link_new();
+
+	if (s == NULL) {
+		*error = ENOMEM;
+		return NULL;
+	}
+	s->qp_num = qp_num;
+	soon(s);
+	return &s->link;
+}
+
+static void seed_kick(struct sv_link *link)
+{
+	struct seed_link *s = seed_of(link);
+
+	if (!s->resting)
+		soon(s);
+}
+
+/* this link can take bytes again: the peer's frames may move */
+static void wake_peer(struct seed_link *s)
+{
+	if (s->peer == NULL || !s->peer->resting)
+		return;
+	s->peer->resting = false;
+	soon(s->peer);
+}
+
+static void seed_resume(struct sv_link *link)
+{
+	sv_rx_parse(link);
+	if (!link->paused)
+		wake_peer(seed_of(link));
+	sv_link_kick(link);
+}
+
+static void seed_close(struct sv_link *link)
+{
+	struct seed_link *s = seed_of(link);
+
+	if (link->state != SV_LINK_UP || s->peer == NULL) {
+		bury(s);
+		return;
+	}
+	wake_peer(s);
+	if (!s->resting)
+		soon(s);
+}
+
+/* ---- the wire -------------------------------------------------------------------------------- */
+
+unsigned sv_wire_seed_clear(void)
+{
+	unsigned n = 0;
+
+	list_each(struct sv_link, link, &sv_device.links, node) if (link->closing)
+		bury(seed_of(link));
+	sv_timer_stop(&grave_timer);
+	free_dead(NULL);
+	list_each(struct bound, b, &bounds, node) n++;
+	return n;
+}
+
+static int seed_start(void)
+{
+	sv_timer_init(&grave_timer, free_dead);
+	return 0;
+}
+
+/* a program that polls needs time to pass, too */
+static int seed_step(void)
+{
+	sv_seed_pass(STEP_NS);
+	return 0;
+}
+
+static int seed_wait_fd(void)
+{
+	return -1;
+}
+
+static void seed_forget(void)
+{
+	list_init(&bounds);
+	list_init(&graveyard);
+}
+
+const struct sv_wire sv_wire_seed = {
+	.name = "seed",
+	.threaded = false,
+	.start = seed_start,
+	.bind = seed_bind,
+	.listen = seed_listen,
+	.unbind = seed_unbind,
+	.reach = seed_reach,
+	.connect = seed_connect,
+	.meet_bind = seed_meet_bind,
+	.meet = seed_meet,
+	.kick = seed_kick,
+	.resume = seed_resume,
+	.close = seed_close,
+	.step = seed_step,
+	.sleep = sv_seed_sleep,
+	.wait_fd = seed_wait_fd,
+	.forget = seed_forget,
+};
