@@ -32,7 +32,8 @@ static void in_parent(void)
 
 static void in_child(void)
 {
-	pthread_mutex_init(&sv_device.lock, NULL);
+	pthread_mutex_unlock(
+		&sv_device.lock); /* the thread that forked has it, and is the only one */
 	pthread_cond_init(&sv_device.acked, NULL);
 	sv_device.generation++;
 	if (sv_wire != NULL)
