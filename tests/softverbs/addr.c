@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cm.h"
+#include "seed.h"
 
 unsigned sv_addr_length(const struct sockaddr *addr)
 {
@@ -29,6 +30,17 @@ bool sv_addr_is_any(const struct sockaddr *addr)
 	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)addr)->sin6_addr);
 }
 
+/* in a simulation, without a look at the machine: the world is the same everywhere */
+static bool is_loopback(const struct sockaddr *addr)
+{
+	if (!sv_seed_is_on())
+		return false;
+	if (addr->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)addr)->sin_addr.s_addr ==
+		       htonl(INADDR_LOOPBACK);
+	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+}
+
 /* the kernel knows best: an address that a socket can be bound to */
 bool sv_addr_is_local(const struct sockaddr *addr)
 {
@@ -36,6 +48,8 @@ bool sv_addr_is_local(const struct sockaddr *addr)
 	bool local;
 	int fd;
 
+	if (is_loopback(addr))
+		return true;
 	memcpy(&any_port, addr, sv_addr_length(addr));
 	sv_addr_set_port((struct sockaddr *)&any_port, 0);
 	fd = socket(addr->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -71,6 +85,11 @@ int sv_addr_source(const struct sockaddr *dst, struct sockaddr_storage *src)
 
 	memset(src, 0, sizeof(*src));
 	memcpy(&to, dst, sv_addr_length(dst));
+	if (is_loopback(dst)) {
+		memcpy(src, dst, sv_addr_length(dst));
+		sv_addr_set_port((struct sockaddr *)src, 0);
+		return 0;
+	}
 	if (sv_addr_port(dst) == 0)
 		sv_addr_set_port((struct sockaddr *)&to, 9);
 	fd = socket(dst->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

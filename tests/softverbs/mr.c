@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fault.h"
 #include "link.h"
 #include "mr.h"
+#include "seed.h"
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -132,6 +134,15 @@ static bool map_covers(const char *line, uintptr_t *at, bool write)
 	return true;
 }
 
+/* the same without a look at how it may be used: ten times as fast, for many small worlds */
+static bool memory_is_mapped(const void *addr, size_t length)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = (uintptr_t)addr & ~(page - 1);
+
+	return msync((void *)from, (uintptr_t)addr + length - from, MS_ASYNC) == 0;
+}
+
 /* what pinning would find out: is all of it mapped, and writable if it has to be? */
 static bool memory_is_there(void *addr, size_t length, bool write)
 {
@@ -140,8 +151,11 @@ static bool memory_is_there(void *addr, size_t length, bool write)
 	char buf[8192];
 	size_t used = 0;
 	ssize_t n;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int fd;
 
+	if (sv_seed_is_on())
+		return memory_is_mapped(addr, length);
+	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return true; /* nobody to ask */
 	while (at < end && (n = read(fd, buf + used, sizeof(buf) - 1 - used)) > 0) {
