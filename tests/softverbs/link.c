@@ -11,6 +11,8 @@
 #include "qp.h"
 #include "wire.h"
 
+#define COPY_MAX (16u << 20) /* of an answer whose queue pair stops */
+
 struct heap_tx {
 	struct sv_tx tx;
 	struct ibv_sge sge;
@@ -129,12 +131,18 @@ void sv_link_resume(struct sv_link *link)
 	sv_wire->resume(link);
 }
 
-/* tx leaves its queue pair: what was begun is finished from a copy, and answers stay */
-static void tx_orphan(struct sv_link *link, struct sv_tx *tx)
+/*
+ * tx leaves its queue pair. Requests that were not begun are dropped; one that was is finished from a
+ * copy, and so are all answers, since those behind one confirm it. false: too much to copy, so
+ * nothing that is behind may go either.
+ */
+static bool tx_orphan(struct sv_link *link, struct sv_tx *tx, bool keep_answers)
 {
+	bool answer = tx->head.type >= SV_FRAME_ACK;
+	bool keep = answer && keep_answers && tx_left(tx) <= COPY_MAX;
 	struct heap_tx *h = NULL;
 
-	if (tx->head_sent > 0 || tx->keep) {
+	if (tx->head_sent > 0 || keep) {
 		h = heap_new();
 		if (h == NULL || !tx_privatise(tx, true)) {
 			link->broken = true;
@@ -157,11 +165,15 @@ static void tx_orphan(struct sv_link *link, struct sv_tx *tx)
 		list_insert(&tx->node, &h->tx.node);
 	}
 	tx_remove(tx);
+	return h != NULL || !answer;
 }
 
 void sv_link_cut(struct sv_link *link, struct sv_qp *qp)
 {
-	list_each(struct sv_tx, tx, &link->tx_queue, node) if (tx->qp == qp) tx_orphan(link, tx);
+	bool keep_answers = true;
+
+	list_each(struct sv_tx, tx, &link->tx_queue,
+		node) if (tx->qp == qp && !tx_orphan(link, tx, keep_answers)) keep_answers = false;
 	if (link->rx.in_payload && link->rx.head.type >= SV_FRAME_SEND) {
 		link->rx.discard = true;
 		link->rx.head.type = 0; /* nobody is interested in its end */

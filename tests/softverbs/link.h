@@ -90,7 +90,6 @@ struct sv_tx {
 	struct ibv_sge own_sge; /* payload copied to the heap */
 	void *own;
 	struct sv_qp *qp; /* whose work it is, or NULL */
-	bool keep; /* an answer without payload: survives its queue pair */
 	void (*done)(struct sv_tx *tx); /* sent, or dropped */
 };
 

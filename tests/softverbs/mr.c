@@ -115,8 +115,8 @@ void sv_mr_forget_keys(void)
 
 void sv_mr_forget(void)
 {
-	entries =
-		NULL; /* the parent's regions keep their memory: the program may still read them */
+	/* the parent's regions keep their memory: the program may still read them */
+	entries = NULL;
 	entry_count = 0;
 	next_free = 1;
 }

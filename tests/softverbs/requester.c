@@ -74,22 +74,39 @@ static void complete(struct sv_qp *qp, enum ibv_wc_status status)
 	sv_cq_push(sv_cq(qp->base.send_cq), &cqe, false);
 }
 
+static void check_drained(struct sv_qp *qp)
+{
+	if (qp->attr.qp_state != IBV_QPS_SQD || qp->done != qp->sent ||
+		!qp->attr.en_sqd_async_notify)
+		return;
+	qp->attr.en_sqd_async_notify = 0;
+	sv_async(qp->base.context, IBV_EVENT_SQ_DRAINED, &qp->base);
+}
+
+/* all before psn are confirmed; but what fetches is done only when its answer has come */
 static void complete_upto(struct sv_qp *qp, uint32_t psn)
 {
 	if ((int32_t)(psn - qp->done) <= 0 || (int32_t)(psn - qp->sent) > 0)
 		return;
 	qp->rnr_tries = 0;
 	qp->heard_ns = sv_clock->now_ns();
-	while (qp->done != psn && qp->attr.qp_state != IBV_QPS_ERR) {
-		if (fetches(sv_slot(qp, qp->done)))
-			qp->reads_out--;
+	while (qp->done != psn && qp->attr.qp_state != IBV_QPS_ERR &&
+		!fetches(sv_slot(qp, qp->done)))
 		complete(qp, IBV_WC_SUCCESS);
-	}
-	if (qp->attr.qp_state == IBV_QPS_SQD && qp->done == qp->sent &&
-		qp->attr.en_sqd_async_notify) {
-		qp->attr.en_sqd_async_notify = 0;
-		sv_async(qp->base.context, IBV_EVENT_SQ_DRAINED, &qp->base);
-	}
+	check_drained(qp);
+}
+
+/* the answer to psn is where it belongs */
+static void complete_fetch(struct sv_qp *qp, uint32_t psn)
+{
+	complete_upto(qp, psn);
+	if (qp->done != psn || qp->done == qp->sent || qp->attr.qp_state == IBV_QPS_ERR)
+		return;
+	qp->rnr_tries = 0;
+	qp->heard_ns = sv_clock->now_ns();
+	qp->reads_out--;
+	complete(qp, IBV_WC_SUCCESS);
+	check_drained(qp);
 }
 
 void sv_requester_flush(struct sv_qp *qp, enum ibv_wc_status first)
@@ -316,7 +333,7 @@ void sv_requester_finish(struct sv_qp *qp, struct sv_rx *rx)
 			sv_qp_fail(qp, IBV_WC_LOC_PROT_ERR);
 			return;
 		}
-		complete_upto(qp, f->psn + 1);
+		complete_fetch(qp, f->psn);
 		break;
 	default:
 		return;

@@ -82,7 +82,6 @@ static struct sv_answer *answer_new(struct sv_qp *qp, uint8_t type, uint32_t psn
 	a->tx.head.psn = psn;
 	a->tx.sge = &a->sge;
 	a->tx.sge_count = 0;
-	a->tx.keep = true;
 	a->is_read = false;
 	return a;
 }
@@ -261,7 +260,6 @@ static struct sv_answer *fetch_answer(struct sv_qp *qp, struct sv_rx *rx, uint8_
 		return NULL;
 	}
 	a->is_read = true;
-	a->tx.keep = false;
 	a->tx.sge_count = 1;
 	qp->reads_in++;
 	return a;
