@@ -106,6 +106,9 @@ SV_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 		errno = EINVAL;
 		return -1;
 	}
+	sv_lock();
+	sv_hold(SV_HOLD_RESOLVER);
+	sv_unlock();
 	res = calloc(1, sizeof(*res));
 	if (res == NULL)
 		return -1;

@@ -117,7 +117,9 @@ SV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_
 {
 	struct sv_context *c = sv_context(context);
 	bool got;
+	int fault;
 
+	SV_ENTER();
 	for (;;) {
 		sv_lock(); /* not sv_enter: a device that is gone still tells */
 		if (c->generation != sv_device.generation) {
@@ -125,13 +127,14 @@ SV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_
 			errno = ENODEV;
 			return -1;
 		}
-		got = fetch(c, event);
+		fault = sv_fault(SV_FAULT_GET_ASYNC_EVENT, context);
+		got = fault == 0 && fetch(c, event);
 		sv_progress_wake();
 		sv_unlock();
 		if (got)
 			return 0;
-		if (sv_signal_nonblocking(&c->signal)) {
-			errno = EAGAIN;
+		if (fault > 0 || sv_signal_nonblocking(&c->signal)) {
+			errno = fault > 0 ? fault : EAGAIN;
 			return -1;
 		}
 		if (sv_progress_block(&c->signal) != 0)
@@ -144,6 +147,7 @@ SV_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 	uint32_t *completed;
 	unsigned *fetched;
 
+	SV_ENTER();
 	sv_lock();
 	completed = counters(event, &fetched);
 	if (completed != NULL) {

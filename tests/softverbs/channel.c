@@ -82,6 +82,7 @@ SV_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c
 {
 	struct sv_channel *channel;
 
+	SV_ENTER();
 	if (!sv_enter(context))
 		return NULL;
 	channel = calloc(1, sizeof(*channel));
@@ -93,6 +94,7 @@ SV_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c
 		channel->base.context = context;
 		channel->base.fd = channel->signal.fd;
 		list_init(&channel->cqs);
+		sv_born(SV_COMP_CHANNEL, &channel->base);
 	}
 	sv_unlock();
 	return channel != NULL ? &channel->base : NULL;
@@ -102,6 +104,8 @@ SV_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *base)
 {
 	struct sv_channel *channel = channel_of(base);
 
+	if (SV_DEAD(SV_COMP_CHANNEL, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	if (base->refcnt != 0) {
@@ -112,7 +116,7 @@ SV_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *base)
 	}
 	sv_signal_close(&channel->signal);
 	sv_unlock();
-	free(channel);
+	sv_gone(base, channel);
 	return 0;
 }
 
@@ -140,10 +144,12 @@ SV_EXPORT int ibv_get_cq_event(
 	struct sv_cq *cq;
 	int fault;
 
+	if (SV_DEAD(SV_COMP_CHANNEL, base))
+		return -1;
 	for (;;) {
 		if (!sv_enter(base->context))
 			return -1;
-		fault = sv_fault(SV_FAULT_GET_EVENT, base);
+		fault = sv_fault(SV_FAULT_GET_CQ_EVENT, base);
 		cq = fault == 0 ? fetch(channel) : NULL;
 		if (cq != NULL) {
 			*cq_ptr = &cq->base;
@@ -170,7 +176,7 @@ SV_EXPORT void ibv_ack_cq_events(struct ibv_cq *base, unsigned n)
 {
 	struct sv_cq *cq = sv_cq(base);
 
-	if (!sv_enter(base->context))
+	if (SV_DEAD(SV_CQ, base) || !sv_enter(base->context))
 		return;
 	base->comp_events_completed += n;
 	if ((int32_t)(base->comp_events_completed - cq->events_fetched) > 0)

@@ -12,6 +12,7 @@
 #include <rdma/rdma_verbs.h>
 
 #include "clock.h"
+#include "fault.h"
 #include "link.h"
 #include "qp.h"
 #include "wire.h"
@@ -101,7 +102,10 @@ static inline struct sv_event_channel *sv_event_channel(struct rdma_event_channe
 
 /* cm_id.c */
 struct sv_id *sv_id_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps);
-bool sv_id_enter(struct sv_id *id); /* locks; false: an id of another process, errno is set */
+bool sv_id_enter_locked(struct sv_id *id);
+
+/* locks; false: an id of another process, or one that has gone; errno is set */
+#define sv_id_enter(id) (!SV_DEAD(SV_ID, &(id)->base) && sv_id_enter_locked(id))
 int sv_id_bind(struct sv_id *id, const struct sockaddr *addr); /* 0 or an errno */
 void sv_id_free(struct sv_id *id); /* hangs up; nobody knows it any more */
 struct rdma_event_channel *sv_channel_new(void);
@@ -110,6 +114,8 @@ void sv_channel_free(struct rdma_event_channel *channel);
 /* cm_event.c */
 struct sv_event *sv_event_new(struct sv_id *id, enum rdma_cm_event_type type, int status);
 void sv_event_post(struct sv_event *event);
+void sv_event_queue(struct sv_event *event); /* the same, without a fault on the way */
+void sv_event_free(struct sv_event *event); /* one that nobody has fetched */
 void sv_event_tell(struct sv_id *id, enum rdma_cm_event_type type, int status);
 void sv_event_private(struct sv_event *event, const struct sv_cm_message *message, unsigned length);
 void sv_events_drop(struct sv_id *id);

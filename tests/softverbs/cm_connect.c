@@ -617,11 +617,13 @@ static int reject(struct rdma_cm_id *base, const void *data, uint8_t length)
 
 SV_EXPORT int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t length)
 {
+	SV_ENTER();
 	return reject(base, data, length);
 }
 
 SV_EXPORT int rdma_reject_ece(struct rdma_cm_id *base, const void *data, uint8_t length)
 {
+	SV_ENTER();
 	return reject(base, data, length);
 }
 

@@ -54,6 +54,7 @@ SV_EXPORT int rdma_create_ep(struct rdma_cm_id **id_ptr, struct rdma_addrinfo *r
 	struct rdma_cm_id *id;
 	int ret;
 
+	SV_ENTER();
 	if (rdma_create_id(NULL, &id, NULL, (enum rdma_port_space)res->ai_port_space) != 0)
 		return -1;
 	if (res->ai_flags & RAI_PASSIVE)
@@ -72,6 +73,8 @@ SV_EXPORT int rdma_create_ep(struct rdma_cm_id **id_ptr, struct rdma_addrinfo *r
 
 SV_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 {
+	if (SV_DEAD(SV_ID, id))
+		return;
 	if (id->qp != NULL)
 		rdma_destroy_qp(id);
 	if (id->srq != NULL)
@@ -105,6 +108,8 @@ SV_EXPORT int rdma_get_request(struct rdma_cm_id *base, struct rdma_cm_id **id_p
 	struct sv_id *listener = sv_id(base);
 	struct rdma_cm_event *event;
 
+	if (SV_DEAD(SV_ID, base))
+		return -1;
 	if (!listener->sync)
 		return fail(EINVAL);
 	if (base->event != NULL) {

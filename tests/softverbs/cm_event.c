@@ -32,7 +32,7 @@ struct rdma_event_channel *sv_channel_new(void)
 	return &channel->base;
 }
 
-static void event_free(struct sv_event *event)
+void sv_event_free(struct sv_event *event)
 {
 	/* an id that the program never got to see */
 	if (event->base.event == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -41,15 +41,25 @@ static void event_free(struct sv_event *event)
 	free(event);
 }
 
-/* owner NULL: of all ids */
-static void drop(struct list *events, const struct sv_id *owner)
+/* owner NULL: of any id */
+static struct sv_event *first_of(struct list *events, const struct sv_id *owner)
 {
 	list_each(struct sv_event, event, events, node)
 	{
-		if (owner != NULL && event->owner != owner)
-			continue;
+		if (owner == NULL || event->owner == owner)
+			return event;
+	}
+	return NULL;
+}
+
+/* freeing one may free an id, whose own events go first: start again each time */
+static void drop(struct list *events, const struct sv_id *owner)
+{
+	struct sv_event *event;
+
+	while ((event = first_of(events, owner)) != NULL) {
 		list_remove(&event->node);
-		event_free(event);
+		sv_event_free(event);
 	}
 }
 
@@ -60,21 +70,26 @@ void sv_channel_free(struct rdma_event_channel *base)
 	drop(&channel->events, NULL);
 	drop(&channel->late, NULL);
 	sv_signal_close(&channel->signal);
-	free(channel);
+	sv_gone(base, channel);
 }
 
 SV_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 {
 	struct rdma_event_channel *channel;
 
+	SV_ENTER();
 	sv_lock();
 	channel = sv_channel_new();
+	if (channel != NULL)
+		sv_born(SV_EVENT_CHANNEL, channel);
 	sv_unlock();
 	return channel;
 }
 
 SV_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *base)
 {
+	if (SV_DEAD(SV_EVENT_CHANNEL, base))
+		return;
 	sv_lock();
 	if (sv_event_channel(base)->generation == sv_device.generation)
 		sv_channel_free(base);
@@ -121,7 +136,7 @@ void sv_event_private(struct sv_event *event, const struct sv_cm_message *messag
 }
 
 /* at once; in a simulation it takes its time, but the events of one id stay in order */
-static void queue(struct sv_event *event)
+void sv_event_queue(struct sv_event *event)
 {
 	struct sv_id *id = event->owner;
 	uint64_t at;
@@ -141,24 +156,8 @@ static void queue(struct sv_event *event)
 
 void sv_event_post(struct sv_event *event)
 {
-	int fault;
-
-	if (event == NULL)
-		return;
-	fault = sv_fault(SV_FAULT_CM_EVENT, &event->base);
-	if (fault == SV_FAULT_DROP) {
-		event_free(event);
-		return;
-	}
-	if (fault == SV_FAULT_TWICE && event->base.event != RDMA_CM_EVENT_CONNECT_REQUEST) {
-		struct sv_event *twin = sv_event_new(event->owner, event->base.event, 0);
-
-		if (twin != NULL) {
-			twin->base = event->base;
-			queue(twin);
-		}
-	}
-	queue(event);
+	if (event != NULL && !(sv_faults_on && sv_fault_event(event)))
+		sv_event_queue(event);
 }
 
 void sv_event_tell(struct sv_id *id, enum rdma_cm_event_type type, int status)
@@ -170,6 +169,7 @@ void sv_events_drop(struct sv_id *id)
 {
 	struct sv_event_channel *channel = sv_event_channel(id->base.channel);
 
+	sv_fault_events_drop(id);
 	drop(&channel->events, id);
 	drop(&channel->late, id);
 	sv_signal_set(&channel->signal, !list_empty(&channel->events));
@@ -191,6 +191,14 @@ static struct sv_event *fetch(struct sv_event_channel *channel)
 	return NULL;
 }
 
+/* now the program knows of it, and of the id that came with it */
+static void born(struct sv_event *event)
+{
+	sv_born(SV_CM_EVENT, &event->base);
+	if (event->base.event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		sv_born(SV_ID, event->base.id);
+}
+
 SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **event_ptr)
 {
 	struct sv_event_channel *channel;
@@ -201,6 +209,8 @@ SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_
 		errno = EINVAL;
 		return -1;
 	}
+	if (SV_DEAD(SV_EVENT_CHANNEL, base))
+		return -1;
 	channel = sv_event_channel(base);
 	for (;;) {
 		sv_lock();
@@ -209,8 +219,10 @@ SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_
 			errno = ENODEV;
 			return -1;
 		}
-		fault = sv_fault(SV_FAULT_GET_EVENT, base);
+		fault = sv_fault(SV_FAULT_GET_CM_EVENT, base);
 		event = fault == 0 ? fetch(channel) : NULL;
+		if (event != NULL)
+			born(event);
 		sv_progress_wake();
 		sv_unlock();
 		if (event != NULL) {
@@ -234,13 +246,15 @@ SV_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *base)
 		errno = EINVAL;
 		return -1;
 	}
+	if (SV_DEAD(SV_CM_EVENT, base))
+		return -1;
 	event = container_of(base, struct sv_event, base);
 	if (!sv_id_enter(event->owner))
 		return -1;
 	event->owner->acked++;
 	pthread_cond_broadcast(&sv_device.acked);
 	sv_unlock();
-	free(event);
+	sv_gone(base, event);
 	return 0;
 }
 

@@ -21,7 +21,7 @@ static int fail(int error)
 	return -1;
 }
 
-bool sv_id_enter(struct sv_id *id)
+bool sv_id_enter_locked(struct sv_id *id)
 {
 	sv_lock();
 	if (id->generation == sv_device.generation)
@@ -62,6 +62,7 @@ struct sv_id *sv_id_new(struct rdma_event_channel *channel, void *context, enum 
 void sv_id_free(struct sv_id *id)
 {
 	sv_cm_hang_up(id);
+	sv_events_drop(id);
 	sv_timer_stop(&id->timer);
 	if (id->listener.wire != NULL)
 		sv_wire->unbind(&id->listener);
@@ -69,7 +70,7 @@ void sv_id_free(struct sv_id *id)
 	if (id->sync)
 		sv_channel_free(id->base.channel);
 	free(id->ep_attr);
-	free(id);
+	sv_gone(&id->base, id);
 }
 
 SV_EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id_ptr,
@@ -79,12 +80,17 @@ SV_EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_
 
 	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB)
 		return fail(ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB ? EPROTONOSUPPORT : EINVAL);
+	if (channel != NULL && SV_DEAD(SV_EVENT_CHANNEL, channel))
+		return -1;
+	SV_ENTER();
 	sv_lock();
 	if (channel != NULL && sv_event_channel(channel)->generation != sv_device.generation) {
 		sv_unlock();
 		return fail(ENODEV);
 	}
 	id = sv_context_cm() != NULL ? sv_id_new(channel, context, ps) : NULL;
+	if (id != NULL)
+		sv_born(SV_ID, &id->base);
 	sv_unlock();
 	if (id == NULL)
 		return -1;
@@ -97,11 +103,14 @@ SV_EXPORT int rdma_destroy_id(struct rdma_cm_id *base)
 {
 	struct sv_id *id = sv_id(base);
 
+	if (SV_DEAD(SV_ID, base))
+		return -1;
 	if (base->event != NULL)
 		rdma_ack_cm_event(base->event);
 	base->event = NULL;
 	if (!sv_id_enter(id))
 		return -1;
+	sv_hold(SV_HOLD_DESTROY);
 	sv_cm_hang_up(id);
 	sv_events_drop(id);
 	while ((int32_t)(id->acked - id->fetched) < 0)

@@ -200,6 +200,8 @@ SV_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *base, struct ibv_qp_init_attr
 {
 	struct sv_id *id = sv_id(base);
 
+	if (SV_DEAD(SV_ID, base))
+		return -1;
 	if (base->qp != NULL || base->verbs == NULL)
 		return fail(EINVAL);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
@@ -244,7 +246,10 @@ SV_EXPORT int rdma_create_qp(
 		.sq_sig_all = attr->sq_sig_all,
 		.comp_mask = pd != NULL ? IBV_QP_INIT_ATTR_PD : 0,
 		.pd = pd };
-	int ret = rdma_create_qp_ex(base, &ex);
+	int ret;
+
+	SV_ENTER();
+	ret = rdma_create_qp_ex(base, &ex);
 
 	if (ret == 0)
 		attr->cap = ex.cap;
@@ -253,7 +258,7 @@ SV_EXPORT int rdma_create_qp(
 
 SV_EXPORT void rdma_destroy_qp(struct rdma_cm_id *base)
 {
-	if (base->qp == NULL)
+	if (SV_DEAD(SV_ID, base) || base->qp == NULL)
 		return;
 	ibv_destroy_qp(base->qp);
 	base->qp = NULL;

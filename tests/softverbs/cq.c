@@ -56,17 +56,20 @@ static void overrun(struct sv_cq *cq)
 void sv_cq_push(struct sv_cq *cq, const struct sv_cqe *cqe, bool solicited)
 {
 	struct sv_cqe *slot;
+	int fault;
 
 	if (cq->overrun)
 		return;
-	if (cq->tail - cq->head == cq->size) {
+	fault = sv_fault(SV_FAULT_COMPLETE, &cq->base);
+	if (cq->tail - cq->head == cq->size || fault == SV_FAULT_OVERRUN) {
 		overrun(cq);
 		return;
 	}
 	slot = cqe_at(cq, cq->tail);
 	*slot = *cqe;
-	(void)sv_fault(SV_FAULT_COMPLETE, &slot->wc);
 	cq->tail++;
+	if (cq->hidden > 0 || (fault == SV_FAULT_HIDE && cq->arm == SV_ARM_NOT))
+		cq->hidden++;
 	solicited = solicited || slot->wc.status != IBV_WC_SUCCESS;
 	if (cq->arm == SV_ARM_ANY || (cq->arm == SV_ARM_SOLICITED && solicited)) {
 		disarm(cq);
@@ -153,6 +156,8 @@ int sv_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 	int limit;
 	int got = 0;
 
+	if (SV_DEAD(SV_CQ, base))
+		return -1;
 	if (!sv_enter(base->context))
 		return -1;
 	if (cq->head == cq->tail && !cq->overrun)
@@ -162,7 +167,7 @@ int sv_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 		n = limit;
 	if (sv_seed_is_on())
 		n = sv_seed_poll(cq, n);
-	while (got < n && cq->head != cq->tail)
+	while (got < n && cq->head != cq->tail - cq->hidden)
 		give(cqe_at(cq, cq->head++), &wc[got++]);
 	if (got == 0 && cq->overrun)
 		got = -1;
@@ -177,9 +182,13 @@ int sv_req_notify_cq(struct ibv_cq *base, int solicited_only)
 {
 	struct sv_cq *cq = sv_cq(base);
 
+	if (SV_DEAD(SV_CQ, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
-	(void)sv_fault(SV_FAULT_ARM, base);
+	cq->hidden = 0;
+	if (sv_fault(SV_FAULT_ARM, base) == SV_FAULT_TWICE)
+		sv_cq_event(cq);
 	if (sv_seed_is_on())
 		sv_seed_arm(cq);
 	if (cq->arm == SV_ARM_NOT)
@@ -209,6 +218,7 @@ SV_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, voi
 	struct sv_cq *cq = NULL;
 	int ret;
 
+	SV_ENTER();
 	if (!sv_enter_live(context))
 		return NULL;
 	ret = create_checks(context, cqe, channel, vector);
@@ -236,6 +246,7 @@ SV_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, voi
 	sv_channel_init(cq);
 	cq->number = ++sv_numbers.cqs;
 	list_push(&sv_all_cqs, &cq->node);
+	sv_born(SV_CQ, &cq->base);
 	if (channel != NULL)
 		channel->refcnt++;
 	sv_unlock();
@@ -248,6 +259,8 @@ SV_EXPORT int ibv_resize_cq(struct ibv_cq *base, int cqe)
 	struct sv_cqe *ring;
 	uint32_t used;
 
+	if (SV_DEAD(SV_CQ, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	sv_progress_settle();
@@ -278,6 +291,8 @@ SV_EXPORT int ibv_destroy_cq(struct ibv_cq *base)
 {
 	struct sv_cq *cq = sv_cq(base);
 
+	if (SV_DEAD(SV_CQ, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	if (cq->users != 0) {
@@ -285,6 +300,7 @@ SV_EXPORT int ibv_destroy_cq(struct ibv_cq *base)
 		sv_unlock();
 		return EBUSY;
 	}
+	sv_hold(SV_HOLD_DESTROY);
 	disarm(cq);
 	sv_channel_drop(cq);
 	sv_async_drop(base->context, base);
@@ -298,6 +314,6 @@ SV_EXPORT int ibv_destroy_cq(struct ibv_cq *base)
 	pthread_cond_destroy(&base->cond);
 	pthread_mutex_destroy(&base->mutex);
 	free(cq->ring);
-	free(cq);
+	sv_gone(base, cq);
 	return 0;
 }

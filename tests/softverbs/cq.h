@@ -51,6 +51,7 @@ struct sv_cq {
 	uint32_t head; /* the oldest entry; both only grow */
 	uint32_t tail;
 	uint32_t size;
+	uint32_t hidden; /* the newest, which no poll finds before the next arming: a fault */
 	struct sv_cqe *ring;
 };
 

@@ -10,6 +10,7 @@
 #include "async.h"
 #include "cq.h"
 #include "device.h"
+#include "fault.h"
 #include "progress.h"
 #include "qp.h"
 #include "wire.h"
@@ -53,7 +54,9 @@ void sv_wait(void)
 {
 	int state = sv_device.cancel_state;
 
-	if (sv_wire == NULL || sv_wire->threaded)
+	if (SV_STRICT && (sv_wire == NULL || sv_wire->threaded))
+		sv_strict_patient();
+	else if (sv_wire == NULL || sv_wire->threaded)
 		pthread_cond_wait(&sv_device.acked, &sv_device.lock);
 	else
 		sv_wire->sleep();
@@ -162,8 +165,11 @@ SV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	struct sv_context *c;
 
 	(void)device;
+	SV_ENTER();
 	sv_lock();
 	c = sv_context_open();
+	if (c != NULL)
+		sv_born(SV_CONTEXT, &c->verbs.context);
 	sv_unlock();
 	return c != NULL ? &c->verbs.context : NULL;
 }
@@ -172,6 +178,8 @@ SV_EXPORT int ibv_close_device(struct ibv_context *context)
 {
 	struct sv_context *c = sv_context(context);
 
+	if (SV_DEAD(SV_CONTEXT, context))
+		return EINVAL;
 	sv_lock();
 	if (c == sv_device.cm || c->generation != sv_device.generation) {
 		sv_unlock();
@@ -182,7 +190,7 @@ SV_EXPORT int ibv_close_device(struct ibv_context *context)
 	list_remove(&c->node);
 	sv_signal_close(&c->signal);
 	pthread_mutex_destroy(&c->verbs.context.mutex);
-	free(c);
+	sv_gone(context, c);
 	sv_unlock();
 	return 0;
 }

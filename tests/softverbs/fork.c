@@ -16,6 +16,7 @@
 #include "cm.h"
 #include "cq.h"
 #include "device.h"
+#include "fault.h"
 #include "mr.h"
 #include "progress.h"
 #include "wire.h"
@@ -42,6 +43,8 @@ static void in_child(void)
 	sv_timers_forget();
 	sv_mr_forget();
 	sv_cq_forget_all();
+	sv_fault_forget();
+	sv_strict_forget();
 	list_init(&sv_device.contexts);
 	list_init(&sv_device.qps);
 	list_init(&sv_device.links);

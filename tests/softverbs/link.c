@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "fault.h"
 #include "link.h"
 #include "qp.h"
 #include "wire.h"
@@ -90,6 +91,8 @@ void sv_link_send(struct sv_link *link, struct sv_tx *tx)
 	tx->head_sent = 0;
 	tx->sge_at = 0;
 	tx->sge_offset = 0;
+	if (sv_faults_on)
+		sv_fault_tx(tx);
 	list_push(&link->tx_queue, &tx->node);
 }
 
@@ -250,7 +253,7 @@ int sv_tx_iov(struct sv_link *link, struct iovec *iov, int max)
 					tx->sge[i].length - skip };
 		}
 	}
-	return n;
+	return sv_faults_on ? sv_fault_iov(link, iov, n) : n;
 }
 
 /* takes up to n bytes off a frame, gives what is left of n; the frame is done if that is its end */

@@ -83,6 +83,7 @@ struct sv_tx {
 	struct list node; /* on link->tx_queue; linked: the wire still needs it */
 	struct sv_frame head;
 	unsigned head_sent;
+	uint64_t due_ns; /* a slow wire: not before */
 	const struct ibv_sge *sge; /* real addresses; lkey: whose memory it is */
 	int sge_count;
 	int sge_at; /* what is still to be sent starts here, */
@@ -141,12 +142,14 @@ struct sv_link {
 	bool paused; /* a head waits in the stage until the queue pair is ready */
 	bool deferred; /* its REQ is in message; the listener's backlog is full */
 	bool broken; /* memory was short: it cannot go on */
+	bool silent; /* the peer is gone without a word: nothing that comes in is looked at */
 	struct sv_id *id; /* either may be NULL */
 	struct sv_qp *qp;
 	struct sv_listener *listener; /* where it came in, until its REQ is understood */
 	struct list tx_queue; /* struct sv_tx, in order */
 	struct sv_rx rx;
 	uint64_t heard_ns; /* when bytes arrived last */
+	uint64_t free_ns; /* a slow wire: when it has room again */
 	struct sv_cm_message message; /* the payload of a CM frame */
 	unsigned stage_used;
 	unsigned stage_at;

@@ -68,6 +68,13 @@ static struct sv_mr *key_find(uint32_t key)
 	return entries[i].mr;
 }
 
+struct ibv_pd *sv_mr_pd(uint32_t key)
+{
+	struct sv_mr *mr = key_find(key);
+
+	return mr != NULL ? mr->base.pd : NULL;
+}
+
 void *sv_mr_at(struct ibv_pd *pd, uint32_t key, uint64_t addr, uint64_t length, int access)
 {
 	struct sv_mr *mr = key_find(key);
@@ -202,8 +209,9 @@ static struct ibv_mr *reg_mr(
 		errno = ret;
 		return NULL;
 	}
-	if (!sv_enter_live(pd->context))
+	if (SV_DEAD(SV_PD, pd) || !sv_enter_live(pd->context))
 		return NULL;
+	sv_hold(SV_HOLD_REGISTRATION);
 	ret = sv_fault(SV_FAULT_REG_MR, pd);
 	mr = ret == 0 ? calloc(1, sizeof(*mr)) : NULL;
 	if (ret == 0)
@@ -221,6 +229,7 @@ static struct ibv_mr *reg_mr(
 	mr->base.handle = mr->base.lkey >> 8;
 	mr->iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	mr->access = (int)access;
+	sv_born(SV_MR, &mr->base);
 	sv_pd(pd)->users++;
 	sv_unlock();
 	return &mr->base;
@@ -228,18 +237,21 @@ static struct ibv_mr *reg_mr(
 
 SV_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
+	SV_ENTER();
 	return reg_mr(pd, addr, length, (uintptr_t)addr, (unsigned)access);
 }
 
 SV_EXPORT struct ibv_mr *ibv_reg_mr_iova(
 	struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
+	SV_ENTER();
 	return reg_mr(pd, addr, length, iova, (unsigned)access);
 }
 
 SV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(
 	struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
 {
+	SV_ENTER();
 	return reg_mr(pd, addr, length, iova, access);
 }
 
@@ -247,18 +259,23 @@ SV_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
 {
 	struct sv_mr *mr = container_of(base, struct sv_mr, base);
 
+	if (SV_DEAD(SV_MR, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
+	sv_hold(SV_HOLD_REGISTRATION);
 	if (key_find(base->lkey) != mr) {
 		sv_misuse(SV_SITE, "ibv_dereg_mr of a region that is none");
 		sv_unlock();
 		return EINVAL;
 	}
 	list_each(struct sv_link, link, &sv_device.links, node) sv_link_unpin(link, base->lkey);
+	if (SV_STRICT)
+		sv_watch_unpinned(base->lkey);
 	entries[base->lkey >> 8].mr = NULL;
 	sv_pd(base->pd)->users--;
 	sv_unlock();
-	free(mr);
+	sv_gone(base, mr);
 	return 0;
 }
 
@@ -266,11 +283,14 @@ SV_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
 	struct sv_pd *pd;
 
+	SV_ENTER();
 	if (!sv_enter_live(context))
 		return NULL;
 	pd = calloc(1, sizeof(*pd));
-	if (pd != NULL)
+	if (pd != NULL) {
 		pd->base.context = context;
+		sv_born(SV_PD, &pd->base);
+	}
 	sv_unlock();
 	return pd != NULL ? &pd->base : NULL;
 }
@@ -279,6 +299,8 @@ SV_EXPORT int ibv_dealloc_pd(struct ibv_pd *base)
 {
 	struct sv_pd *pd = sv_pd(base);
 
+	if (SV_DEAD(SV_PD, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	if (pd->users != 0) {
@@ -287,7 +309,7 @@ SV_EXPORT int ibv_dealloc_pd(struct ibv_pd *base)
 		return EBUSY;
 	}
 	sv_unlock();
-	free(pd);
+	sv_gone(base, pd);
 	return 0;
 }
 
@@ -299,13 +321,14 @@ SV_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *at
 		errno = EINVAL;
 		return NULL;
 	}
-	if (!sv_enter(pd->context))
+	if (SV_DEAD(SV_PD, pd) || !sv_enter(pd->context))
 		return NULL;
 	ah = calloc(1, sizeof(*ah));
 	if (ah != NULL) {
 		ah->context = pd->context;
 		ah->pd = pd;
 		sv_pd(pd)->users++;
+		sv_born(SV_AH, ah);
 	}
 	sv_unlock();
 	return ah;
@@ -313,10 +336,12 @@ SV_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *at
 
 SV_EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
 {
+	if (SV_DEAD(SV_AH, ah))
+		return EINVAL;
 	if (!sv_enter(ah->context))
 		return errno;
 	sv_pd(ah->pd)->users--;
 	sv_unlock();
-	free(ah);
+	sv_gone(ah, ah);
 	return 0;
 }

@@ -35,6 +35,8 @@ static inline struct sv_pd *sv_pd(struct ibv_pd *pd)
  */
 void *sv_mr_at(struct ibv_pd *pd, uint32_t key, uint64_t addr, uint64_t length, int access);
 
+struct ibv_pd *sv_mr_pd(uint32_t key); /* whose key it is; NULL: nobody's */
+
 /* a scatter list of real addresses; false: one of them is not in order */
 bool sv_mr_sges(
 	struct ibv_pd *pd, const struct ibv_sge *in, int n, int access, struct ibv_sge *out);

@@ -78,11 +78,15 @@ static void copy_inline(struct sv_slot *slot)
 		(struct ibv_sge){ .addr = (uintptr_t)slot->inline_data, .length = slot->length };
 }
 
+static bool is_fetch(uint8_t type)
+{
+	return type == SV_FRAME_READ || type == SV_FRAME_CMP_SWAP || type == SV_FRAME_FETCH_ADD;
+}
+
 static int check(struct sv_qp *qp, const struct ibv_send_wr *wr, uint8_t type, uint64_t *length)
 {
 	enum ibv_qp_state state = qp->attr.qp_state;
-	bool reads =
-		type == SV_FRAME_READ || type == SV_FRAME_CMP_SWAP || type == SV_FRAME_FETCH_ADD;
+	bool reads = is_fetch(type);
 
 	if (state == IBV_QPS_RESET || state == IBV_QPS_INIT || state == IBV_QPS_RTR)
 		return EINVAL;
@@ -115,6 +119,11 @@ int sv_post_one(struct sv_qp *qp, const struct ibv_send_wr *wr)
 	slot->flags = wr->send_flags | (qp->sig_all ? IBV_SEND_SIGNALED : 0u);
 	slot->doomed = length > SV_MAX_MSG;
 	slot->status = IBV_WC_LOC_LEN_ERR;
+	ret = sv_fault(SV_FAULT_WORK, &qp->base);
+	if (ret > 0) {
+		slot->doomed = true;
+		slot->status = (enum ibv_wc_status)ret;
+	}
 	slot->length = (uint32_t)length;
 	slot->sge_count = wr->num_sge;
 	if (wr->num_sge > 0)
@@ -122,6 +131,9 @@ int sv_post_one(struct sv_qp *qp, const struct ibv_send_wr *wr)
 	fill_head(&slot->head, wr, type);
 	if (wr->send_flags & IBV_SEND_INLINE)
 		copy_inline(slot);
+	else if (SV_STRICT)
+		sv_watch_post(&slot->watch, is_fetch(type) ? SV_WATCH_READ : SV_WATCH_SEND,
+			qp->base.pd, slot->sge, slot->sge_count, slot->wr_id);
 	qp->posted++;
 	return 0;
 }
@@ -131,7 +143,7 @@ int sv_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr
 	struct sv_qp *qp = sv_qp(base);
 	int ret = 0;
 
-	if (!sv_enter_live(base->context)) {
+	if (SV_DEAD(SV_QP, base) || !sv_enter_live(base->context)) {
 		*bad = wr;
 		return errno;
 	}
@@ -152,7 +164,7 @@ int sv_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr
 	struct sv_qp *qp = sv_qp(base);
 	int ret = 0;
 
-	if (!sv_enter_live(base->context)) {
+	if (SV_DEAD(SV_QP, base) || !sv_enter_live(base->context)) {
 		*bad = wr;
 		return errno;
 	}

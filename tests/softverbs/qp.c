@@ -60,13 +60,15 @@ static int check(struct ibv_pd *pd, const struct ibv_qp_init_attr_ex *attr)
 
 static void free_memory(struct sv_qp *qp)
 {
+	for (uint32_t i = 0; qp->slots != NULL && i < qp->cap.max_send_wr; i++)
+		sv_watch_drop(&qp->slots[i].watch);
 	sv_qp_ex_free(qp);
 	sv_ring_free(&qp->rq);
 	free(qp->answers);
 	free(qp->inline_pool);
 	free(qp->slot_sges);
 	free(qp->slots);
-	free(qp);
+	sv_gone(&qp->base, qp);
 }
 
 static bool alloc_send_queue(struct sv_qp *qp)
@@ -109,6 +111,7 @@ static void fill(struct sv_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_a
 	sv_requester_init(qp);
 	sv_timer_init(&qp->meet_timer, NULL);
 	list_push(&sv_device.qps, &qp->node);
+	sv_born(SV_QP, &qp->base);
 	sv_pd(pd)->users++;
 	sv_cq(attr->send_cq)->users++;
 	sv_cq(attr->recv_cq)->users++;
@@ -184,7 +187,7 @@ SV_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_att
 		.sq_sig_all = attr->sq_sig_all };
 	struct ibv_qp *qp;
 
-	if (!sv_enter_live(pd->context))
+	if (SV_DEAD(SV_PD, pd) || !sv_enter_live(pd->context))
 		return NULL;
 	qp = sv_qp_create(pd, &ex);
 	sv_unlock();
@@ -197,8 +200,11 @@ SV_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 {
 	int ret;
 
+	if (SV_DEAD(SV_QP, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
+	sv_hold(SV_HOLD_DESTROY);
 	sv_progress_settle();
 	ret = sv_qp_destroy(sv_qp(base));
 	sv_unlock();
@@ -211,6 +217,8 @@ SV_EXPORT int ibv_query_qp(
 	struct sv_qp *qp = sv_qp(base);
 
 	(void)mask; /* everything is at hand */
+	if (SV_DEAD(SV_QP, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	*attr = qp->attr;

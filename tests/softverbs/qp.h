@@ -31,6 +31,7 @@ struct sv_slot {
 	bool doomed; /* travels no more: completes with status when its turn comes */
 	enum ibv_wc_status status;
 	uint32_t length;
+	struct sv_watch *watch; /* strict mode */
 	int sge_count;
 	struct ibv_sge *sge; /* as posted */
 	struct ibv_sge *real; /* translated */
@@ -39,6 +40,7 @@ struct sv_slot {
 
 struct sv_recv {
 	uint64_t wr_id;
+	struct sv_watch *watch; /* strict mode */
 	int sge_count;
 	struct ibv_sge *sge;
 };

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "qp.h"
 
 #define OPS_BASIC                                                                               \
@@ -177,6 +178,7 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, 
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
+	(void)SV_DEAD(SV_QP, ex); /* reported; there is no other way to refuse */
 	of(ex)->ex_count = 0;
 	of(ex)->ex_error = 0;
 }
@@ -189,7 +191,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
 	if (ret != 0)
 		return ret;
-	if (!sv_enter_live(qp->base.context))
+	if (SV_DEAD(SV_QP, ex) || !sv_enter_live(qp->base.context))
 		return errno;
 	posted = qp->posted;
 	for (unsigned i = 0; i < qp->ex_count && ret == 0; i++)
@@ -256,6 +258,7 @@ struct ibv_qp *sv_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_a
 			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	struct ibv_qp *qp;
 
+	SV_ENTER();
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || attr->pd->context != context) {
 		errno = EINVAL;
 		return NULL;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "async.h"
+#include "fault.h"
 #include "progress.h"
 #include "qp.h"
 #include "srq.h"
@@ -219,6 +220,8 @@ SV_EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int m
 {
 	int ret;
 
+	if (SV_DEAD(SV_QP, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	sv_progress_settle();

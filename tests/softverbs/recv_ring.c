@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "qp.h"
 
 bool sv_ring_init(struct sv_recv_ring *ring, uint32_t size, uint32_t max_sge)
@@ -29,6 +30,8 @@ bool sv_ring_init(struct sv_recv_ring *ring, uint32_t size, uint32_t max_sge)
 
 void sv_ring_free(struct sv_recv_ring *ring)
 {
+	for (uint32_t i = 0; ring->slots != NULL && i < ring->size; i++)
+		sv_watch_drop(&ring->slots[i].watch);
 	free(ring->slots);
 	free(ring->sges);
 	ring->slots = NULL;
@@ -48,6 +51,9 @@ int sv_ring_post(struct sv_recv_ring *ring, const struct ibv_recv_wr *wr)
 	slot->sge_count = wr->num_sge;
 	if (wr->num_sge > 0)
 		memcpy(slot->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(*slot->sge));
+	if (SV_STRICT)
+		sv_watch_post(
+			&slot->watch, SV_WATCH_RECV, NULL, slot->sge, slot->sge_count, slot->wr_id);
 	ring->posted++;
 	return 0;
 }
@@ -59,6 +65,8 @@ bool sv_ring_take(struct sv_recv_ring *ring, struct sv_incoming *in)
 	if (ring->taken == ring->posted)
 		return false;
 	slot = &ring->slots[ring->taken++ % ring->size];
+	if (SV_STRICT)
+		sv_watch_end(&slot->watch);
 	in->valid = true;
 	in->wr_id = slot->wr_id;
 	in->sge_count = slot->sge_count;

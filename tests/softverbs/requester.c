@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "async.h"
+#include "fault.h"
 #include "qp.h"
 
 #define ACK_UNIT_NS 4096
@@ -60,6 +61,10 @@ static void complete(struct sv_qp *qp, enum ibv_wc_status status)
 	struct sv_slot *slot = sv_slot(qp, qp->done);
 	struct sv_cqe cqe = { .frees = SV_FREES_SEND, .qp = qp };
 
+	if (SV_STRICT && status == IBV_WC_SUCCESS)
+		sv_watch_end(&slot->watch);
+	else if (SV_STRICT)
+		sv_watch_drop(&slot->watch);
 	qp->done++;
 	if ((int32_t)(qp->sent - qp->done) < 0)
 		qp->sent = qp->done;
@@ -136,6 +141,8 @@ static void prepare(struct sv_qp *qp, struct sv_slot *slot)
 		doom(slot, IBV_WC_LOC_PROT_ERR);
 		return;
 	}
+	if (reads && sv_faults_on)
+		sv_fault_payload(slot->real, slot->sge_count);
 	slot->tx.head = slot->head;
 	slot->tx.head.psn = qp->sent;
 	slot->tx.sge = slot->real;
@@ -303,6 +310,8 @@ bool sv_requester_head(struct sv_qp *qp, struct sv_rx *rx)
 		return false;
 	if (sv_mr_sges(qp->base.pd, slot->sge, slot->sge_count, IBV_ACCESS_LOCAL_WRITE, rx->sink)) {
 		rx->sink_count = slot->sge_count;
+		if (SV_STRICT)
+			sv_watch_end(&slot->watch);
 	} else {
 		rx->discard = true;
 		rx->lost_memory = true;

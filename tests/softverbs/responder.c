@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "async.h"
+#include "fault.h"
 #include "qp.h"
 #include "srq.h"
 
@@ -230,6 +231,18 @@ static void write_head(struct sv_qp *qp, struct sv_rx *rx)
 		not_ready(qp, rx);
 }
 
+/* true: an order has this request end otherwise than it should */
+static bool fault_refuses(struct sv_qp *qp, struct sv_rx *rx)
+{
+	int fault = sv_fault(SV_FAULT_REQUEST, &qp->base);
+
+	if (fault == SV_FAULT_RNR)
+		not_ready(qp, rx);
+	else if (fault > 0)
+		refuse(qp, rx, (enum ibv_wc_status)fault);
+	return fault != 0;
+}
+
 void sv_responder_head(struct sv_qp *qp, struct sv_rx *rx)
 {
 	if (rx->head.psn != qp->expected) {
@@ -240,6 +253,8 @@ void sv_responder_head(struct sv_qp *qp, struct sv_rx *rx)
 	if (qp->attr.qp_state == IBV_QPS_RTR && !qp->started)
 		sv_async(qp->base.context, IBV_EVENT_COMM_EST, &qp->base);
 	qp->started = true;
+	if (sv_faults_on && fault_refuses(qp, rx))
+		return;
 	if (rx->head.type == SV_FRAME_SEND)
 		send_head(qp, rx);
 	else if (rx->head.type == SV_FRAME_WRITE)
@@ -315,6 +330,7 @@ static void do_atomic(struct sv_qp *qp, struct sv_rx *rx)
 	a = fetch_answer(qp, rx, SV_FRAME_ATOMIC_RESPONSE);
 	if (a == NULL)
 		return;
+	sv_watch_written(at, sizeof(*at));
 	if (f->type == SV_FRAME_FETCH_ADD) {
 		a->value = __atomic_fetch_add(at, f->operand, __ATOMIC_SEQ_CST);
 	} else {
@@ -335,6 +351,7 @@ static void do_atomic_write(struct sv_qp *qp, struct sv_rx *rx)
 
 	if (at == NULL)
 		return;
+	sv_watch_written(at, sizeof(*at));
 	__atomic_store_n(at, rx->head.operand, __ATOMIC_SEQ_CST);
 	qp->expected++;
 	qp->ack_due = true;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "fault.h"
 #include "link.h"
 #include "qp.h"
 #include "wire.h"
@@ -101,12 +102,25 @@ static void payload_copy(struct sv_rx *rx, const uint8_t *from, uint32_t n)
 	}
 }
 
+/* the device is about to write to the program's memory */
+static void observe(struct sv_rx *rx)
+{
+	if (rx->head.type < SV_FRAME_SEND || rx->discard)
+		return;
+	if (sv_faults_on)
+		sv_fault_payload(rx->sink, rx->sink_count);
+	for (int i = 0; i < rx->sink_count; i++)
+		sv_watch_written((void *)(uintptr_t)rx->sink[i].addr, rx->sink[i].length);
+}
+
 /* false: the one it is for cannot take it yet */
 static bool take_head(struct sv_link *link)
 {
 	struct sv_rx *rx = &link->rx;
 	struct sv_qp *qp = link->qp;
 
+	if (link->silent || sv_holds(SV_HOLD_PEER))
+		return false;
 	rx->left = rx->head.payload;
 	rx->discard = false;
 	rx->lost_memory = false;
@@ -180,6 +194,8 @@ void sv_rx_parse(struct sv_link *link)
 			link->paused = true;
 			break;
 		}
+		if (sv_faults_on || sv_strict)
+			observe(rx);
 		link->stage_at += (unsigned)sizeof(rx->head);
 		rx->in_payload = true;
 	}

@@ -108,6 +108,7 @@ int softverbs_seed_restart_world(uint64_t seed)
 	left = left_over();
 	if (left == 0) {
 		sv_timers_forget();
+		sv_fault_restart();
 		sv_mr_forget_keys();
 		sv_seed_start(seed);
 	}

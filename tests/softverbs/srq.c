@@ -19,7 +19,7 @@ SV_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_
 		errno = EINVAL;
 		return NULL;
 	}
-	if (!sv_enter_live(pd->context))
+	if (SV_DEAD(SV_PD, pd) || !sv_enter_live(pd->context))
 		return NULL;
 	srq = calloc(1, sizeof(*srq));
 	if (srq == NULL || !sv_ring_init(&srq->ring, attr->attr.max_wr, attr->attr.max_sge)) {
@@ -34,6 +34,7 @@ SV_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_
 	pthread_mutex_init(&srq->base.mutex, NULL);
 	pthread_cond_init(&srq->base.cond, NULL);
 	sv_pd(pd)->users++;
+	sv_born(SV_SRQ, &srq->base);
 	sv_unlock();
 	return &srq->base;
 }
@@ -65,6 +66,8 @@ SV_EXPORT int ibv_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *attr, in
 	struct sv_srq *srq = sv_srq(base);
 	int ret = 0;
 
+	if (SV_DEAD(SV_SRQ, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	if (mask & ~(IBV_SRQ_LIMIT | IBV_SRQ_MAX_WR)) {
@@ -87,6 +90,8 @@ SV_EXPORT int ibv_query_srq(struct ibv_srq *base, struct ibv_srq_attr *attr)
 {
 	struct sv_srq *srq = sv_srq(base);
 
+	if (SV_DEAD(SV_SRQ, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	attr->max_wr = srq->ring.size;
@@ -100,6 +105,8 @@ SV_EXPORT int ibv_destroy_srq(struct ibv_srq *base)
 {
 	struct sv_srq *srq = sv_srq(base);
 
+	if (SV_DEAD(SV_SRQ, base))
+		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
 	if (srq->users != 0) {
@@ -116,7 +123,7 @@ SV_EXPORT int ibv_destroy_srq(struct ibv_srq *base)
 	pthread_cond_destroy(&base->cond);
 	pthread_mutex_destroy(&base->mutex);
 	sv_ring_free(&srq->ring);
-	free(srq);
+	sv_gone(base, srq);
 	return 0;
 }
 
@@ -124,7 +131,7 @@ int sv_post_srq_recv(struct ibv_srq *base, struct ibv_recv_wr *wr, struct ibv_re
 {
 	int ret = 0;
 
-	if (!sv_enter_live(base->context)) {
+	if (SV_DEAD(SV_SRQ, base) || !sv_enter_live(base->context)) {
 		*bad = wr;
 		return errno;
 	}

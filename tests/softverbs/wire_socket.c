@@ -107,6 +107,8 @@ static bool send_some(struct sock_link *s, bool first_only)
 	ssize_t n;
 
 	msg.msg_iovlen = (size_t)sv_tx_iov(&s->link, iov, first_only ? 1 : IOV_MAX_TX);
+	if (msg.msg_iovlen == 0)
+		return false; /* a slow wire: not yet */
 	n = sendmsg(s->source.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n >= 0) {
 		sv_tx_sent(&s->link, (size_t)n);
