@@ -1,8 +1,9 @@
 #!/bin/bash
 # Builds everything and passes the tests; does all its own set-up on a fresh machine.
 #
-#   tests/run.sh              unit tests, then the live tests in virtual machines; line coverage
-#   tests/run.sh --quick      unit tests only
+#   tests/run.sh              unit tests, then the live tests, on the software device and in virtual
+#                             machines; line coverage
+#   tests/run.sh --quick      without virtual machines
 #   tests/run.sh --sanitize   the same with the address and undefined behaviour sanitizers
 #   tests/run.sh --preset P   with another preset: debug, release, asan, tsan, coverage
 #   tests/run.sh --live NAME  only the live test NAME (repeatable)
@@ -64,8 +65,8 @@ PY
 	)"
 }
 
-# run_guest NAME COMMAND... - a run of the harness that leaves a line "live: P passed, F failed, S skipped"
-run_guest()
+# run_live NAME COMMAND... - a run of live tests, which leaves a line "live: P passed, F failed, S skipped"
+run_live()
 {
 	local name=$1 log=$logs/$1.log line
 	shift
@@ -74,22 +75,32 @@ run_guest()
 	if [[ $line =~ ^live:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+) ]]; then
 		count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
 	else
-		echo "tests: $name: the guest did not come to its end"
+		echo "tests: $name: did not come to its end"
 		count 0 1 0
 	fi
 }
 
-# the live tests: real rdma-core and kernel Soft-RoCE, in one guest and in two
-live_tests()
+# the live tests on this machine, on the device of tests/softverbs
+softverbs_tests()
+{
+	local build=$PWD/build/$preset place
+	place=$(mktemp -d "$build/live.XXXXXX")
+	run_live softverbs env LIVE_UNDER="$build/tests/softverbs/softverbs-run" ADDR=127.0.0.1 \
+		NVME="$place" tests/live/run.sh "$build" ${live[0]+"${live[@]}"}
+	rm -rf "$place"
+}
+
+# the same on real rdma-core and kernel Soft-RoCE, in one guest, and more in two
+vm_tests()
 {
 	local gcda=()
 	if [[ $preset == coverage ]]; then
 		gcda=(--gcda)
 	fi
-	run_guest live tests/vm/run.sh --timeout 1500 "${gcda[@]}" --disk 1G --disk 48M -- \
+	run_live live tests/vm/run.sh --timeout 1500 "${gcda[@]}" --disk 1G --disk 48M -- \
 		tests/live/run.sh "build/$preset" ${live[0]+"${live[@]}"}
 	if (( ${#live[@]} == 0 )); then
-		run_guest pair tests/live/pair/run.sh "build/$preset" "${gcda[@]}"
+		run_live pair tests/live/pair/run.sh "build/$preset" "${gcda[@]}"
 	fi
 }
 
@@ -108,8 +119,9 @@ build
 if (( ${#live[@]} == 0 )); then
 	unit
 fi
+softverbs_tests
 if [[ -z $quick ]]; then
-	live_tests
+	vm_tests
 fi
 if [[ $preset == coverage ]]; then
 	coverage || count 0 1 0

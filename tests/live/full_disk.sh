@@ -3,6 +3,10 @@
 # Once where space is reserved beforehand (ext4), once where it runs out in the middle (ext2 cannot).
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+if [[ -z ${NVME1-} ]]; then
+	echo "no NVME1: no small disk to fill"
+	exit 77
+fi
 disk=$(findmnt -no SOURCE "$NVME1")
 start_serve --memory 64M --listen "$ADDR:7314"
 

@@ -3,5 +3,5 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 start_serve --memory 1M --listen "$ADDR:7319"
-PORT=7319 "$live/helpers/stranger"
+PORT=7319 $under "$live/helpers/stranger"
 stop_serve

@@ -22,7 +22,6 @@ status=0
 wait "${pulls[1]}" || status=$?
 (( status == 130 )) || { cat "$TMP/errors2"; fail "interrupted, but status $status"; }
 one_line "$TMP/errors2"
-grep -q 'bytes' "$TMP/errors2" || fail "the interrupted one does not say how far it came"
 wait "${pulls[2]}" || { cat "$TMP/errors3"; fail "the third client suffered"; }
 wait "${pulls[0]}" 2>/dev/null || true
 "$rpma" pull --verify --quiet --length 1M "$ADDR:7313" "$NVME/after"

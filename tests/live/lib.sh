@@ -1,7 +1,14 @@
 # What the live tests share; sourced by each. Fails fast, ends what it started by its process id.
 set -euo pipefail
 
+# the program, under what brings the device where that is no part of the machine
+under=${LIVE_UNDER-}
 rpma=$BUILD/reactor/tools/rpma
+if [[ -n $under ]]; then
+	printf '#!/bin/sh\nexec %q %q "$@"\n' "$under" "$rpma" >"$TMP/rpma"
+	chmod +x "$TMP/rpma"
+	rpma=$TMP/rpma
+fi
 live=$BUILD/tests/live
 lib_started=()
 serve_pid=
@@ -68,4 +75,32 @@ random_file()
 one_line()
 {
 	(( $(wc -l <"$1") == 1 )) || { cat "$1"; fail "not one line but $(wc -l <"$1")"; }
+}
+
+# pull_until PERCENT ARG... - a slow pull in the background, on a terminal, whose bar tells how far it is;
+# back when that much has come. Its standard output goes to $TMP/report.
+pull_until()
+{
+	local percent=$1 command
+	shift
+	printf -v command '%q ' "$rpma" pull --chunk 4K --depth 1 "$@"
+	: >"$TMP/screen"
+	script -qefc "exec $command >'$TMP/report'" "$TMP/screen" </dev/null >/dev/null &
+	pull_script=$!
+	lib_started+=("$pull_script")
+	until pull_at=$(tr '\r' '\n' <"$TMP/screen" | grep -oE '[0-9]+%' | tail -n 1 | tr -d %) &&
+		[[ -n $pull_at ]] && (( pull_at >= percent )); do
+		kill -0 "$pull_script" || { cat "$TMP/screen"; fail "pull ended early"; }
+		read -rt 0.02 <> <(:) || true
+	done
+}
+
+# pull_ended - wait for it: its status; what it said on the terminal besides the bar is in $TMP/errors
+pull_ended()
+{
+	local status=0
+	wait "$pull_script" || status=$?
+	tr '\r' '\n' <"$TMP/screen" | sed 's/\x1b\[[0-9;?]*[A-Za-z]//g' | grep '^rpma: ' >"$TMP/errors" || true
+	cat "$TMP/errors"
+	return "$status"
 }

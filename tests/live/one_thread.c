@@ -21,9 +21,13 @@
 #define REGION (16u << 20)
 #define TASKS  32
 
+/* of the flags in /proc: a thread that io_uring has made, whose name comes a moment later */
+#define PF_IO_WORKER 0x10
+
 struct task {
 	int tid;
 	char comm[32];
+	unsigned flags;
 	unsigned long ticks;
 	unsigned long switches;
 };
@@ -58,9 +62,9 @@ static void task_read(int tid, struct task *task)
 	read_file(tid, "comm", text, sizeof(text));
 	snprintf(task->comm, sizeof(task->comm), "%.*s", (int)strcspn(text, "\n"), text);
 	read_file(tid, "stat", text, sizeof(text));
-	at = strrchr(text, ')'); /* fields 14 and 15 of proc(5) */
-	CHECK(sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &utime, &stime) ==
-		2);
+	at = strrchr(text, ')'); /* fields 9, 14 and 15 of proc(5) */
+	CHECK(sscanf(at, ") %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %lu %lu", &task->flags,
+		      &utime, &stime) == 3);
 	task->ticks = utime + stime;
 	read_file(tid, "status", text, sizeof(text));
 	at = strstr(text, "\nvoluntary_ctxt_switches:");
@@ -104,7 +108,7 @@ static void compare(const struct tasks *start, const struct tasks *end)
 		const struct task *task = &end->task[i], *before = find(start, task->tid);
 
 		/* the software device's own thread is what a card does by itself */
-		if (task->tid == getpid() || strncmp(task->comm, "iou-", 4) == 0 ||
+		if (task->tid == getpid() || (task->flags & PF_IO_WORKER) != 0 ||
 			strcmp(task->comm, "softverbs") == 0)
 			continue;
 		if (before == NULL)
