@@ -238,5 +238,12 @@ __attribute__((destructor)) static void stop_thread(void)
 	kick();
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 1;
-	pthread_timedjoin_np(progress.thread, NULL, &until);
+	if (pthread_timedjoin_np(progress.thread, NULL, &until) != 0)
+		return;
+	if (pthread_mutex_trylock(&sv_device.lock) == 0) {
+		for (int i = 0; i < SETTLE_MAX && sv_wire->step() > 0;
+			i++) /* frees what was closed last */
+			;
+		pthread_mutex_unlock(&sv_device.lock);
+	}
 }
