@@ -74,6 +74,8 @@ static void describe(const void *site, char *text, size_t size)
 	Dl_info info = { 0 };
 	const char *name;
 
+	if (site != NULL)
+		site = (const char *)site - 1; /* of the call, not of what follows it */
 	if (site == NULL || dladdr(site, &info) == 0 || info.dli_fname == NULL) {
 		snprintf(text, size, "%p", site);
 		return;

@@ -83,22 +83,60 @@ static int outcome(const struct test_case *c, int status)
 	return EXIT_FAILURE;
 }
 
+/* in the child */
+static _Noreturn void run(const struct test_case *c, int errors)
+{
+	alarm(LIMIT_SECONDS);
+	if (c->says != NULL)
+		dup2(errors, STDERR_FILENO);
+	c->run();
+	exit(EXIT_SUCCESS);
+}
+
+/* in a report: the text, and the program as the place where it happened */
+static bool says(const char *errors, const char *text)
+{
+	const char *line = strstr(errors, text);
+	const char *site = strstr(errors, "softverbs: softverbs_");
+
+	if (*text == '\0')
+		return *errors == '\0';
+	return line != NULL && site != NULL && site < line;
+}
+
+static bool said(const struct test_case *c, FILE *errors)
+{
+	char text[8192];
+	size_t n;
+
+	rewind(errors);
+	n = fread(text, 1, sizeof(text) - 1, errors);
+	text[n] = '\0';
+	if (says(text, c->says))
+		return true;
+	printf("FAILED: %s does not say: %s\nbut:\n%s", c->name, c->says, text);
+	return false;
+}
+
 /* in a child: the device has not been touched in this process, and is not */
 static int run_apart(const struct test_case *c)
 {
+	FILE *errors = tmpfile();
 	int status;
+	int result;
 	pid_t pid;
 
 	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		alarm(LIMIT_SECONDS);
-		c->run();
-		exit(EXIT_SUCCESS);
-	}
+	pid = errors != NULL ? fork() : -1;
+	if (pid == 0)
+		run(c, fileno(errors));
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return EXIT_FAILURE;
-	return outcome(c, status);
+	result = outcome(c, status);
+	if (c->says != NULL && !said(c, errors))
+		result = EXIT_FAILURE;
+	fclose(errors);
+	return result;
 }
 
 static int run_all(void)

@@ -18,6 +18,7 @@
 struct test_case {
 	const char *name;
 	void (*run)(void);
+	const char *says; /* on stderr: this, and where; "": nothing; NULL: anything */
 	bool alone; /* needs an environment of its own: only when it is named */
 };
 
