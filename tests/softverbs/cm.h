@@ -130,6 +130,12 @@ void sv_cm_frame(struct sv_link *link); /* all of a CM frame is in link->message
 bool sv_cm_fetched(struct sv_event *event); /* now things happen; false: it is not to be seen */
 void sv_cm_hang_up(struct sv_id *id); /* says whatever ends this state, without an event */
 
+void sv_cm_wait_for_peer(struct sv_id *id); /* UNREACHABLE when the time has run out */
+void sv_cm_timewait(struct sv_id *id);
+void sv_cm_close(struct sv_id *id);
+void sv_cm_stands(struct sv_id *id);
+void sv_cm_established(struct sv_id *id);
+
 /* cm_qp.c */
 int sv_cm_qp_attr(struct sv_id *id, struct ibv_qp_attr *attr, int *mask);
 int sv_cm_qp_to_init(struct sv_id *id);
