@@ -1,9 +1,13 @@
 #!/bin/bash
 # The demo itself: serve a file of random bytes in memory, pull it, look at what arrived.
 #
-#   ADDR=ADDRESS bench/demo-run.sh RPMA BYTES DIRECTORY
+#   ADDR=ADDRESS bench/demo-run.sh BYTES DIRECTORY RPMA...
+#
+# RPMA is the program, under whatever brings the device.
 set -euo pipefail
-rpma=$1 bytes=$2 directory=$3
+bytes=$1 directory=$2
+shift 2
+rpma=("$@")
 
 memory=$(mktemp -d /dev/shm/rpma-demo.XXXXXX)
 copy=$(mktemp -d "$directory/rpma-demo.XXXXXX")
@@ -20,12 +24,12 @@ trap cleanup EXIT
 
 head -c "$bytes" /dev/urandom >"$memory/data.img"
 mkfifo "$memory/ready"
-"$rpma" serve --file "$memory/data.img" --listen "$ADDR:7204" >"$memory/ready" &
+"${rpma[@]}" serve --file "$memory/data.img" --listen "$ADDR:7204" >"$memory/ready" &
 serve=$!
 exec {ready}<"$memory/ready"
 read -r -t 60 line <&"$ready"
 echo "serve: $line"
-"$rpma" pull --verify --json "$ADDR:7204" "$copy/copy.img" >"$memory/report.json"
+"${rpma[@]}" pull --verify --json "$ADDR:7204" "$copy/copy.img" >"$memory/report.json"
 
 # not the program's own word for it
 source_sha256=$(sha256sum <"$memory/data.img" | cut -d' ' -f1)

@@ -7,7 +7,7 @@
 # A test is a script tests/live/NAME.sh beside this one, or a program BUILD/tests/live/NAME. It gets BUILD (the build's directory), ADDR
 # (the device's address), NVME and NVME1 (ext4 file systems, the second a small one) and TMP (an empty
 # directory of its own) in its environment, and exits 0 passed, 77 skipped with the reason on its
-# last line, anything else failed. Ends with "live: N passed, N failed, N skipped".
+# last line, anything else failed; a line "# LIMIT=SECONDS" gives it more than the usual time. Ends with "live: N passed, N failed, N skipped".
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -41,7 +41,8 @@ for name in "${names[@]}"; do
 		test=$BUILD/tests/live/$name
 		under=${LIVE_UNDER-}
 	fi
-	timeout --kill-after=10 "$limit" $under "$test" >"$TMP/log" 2>&1 </dev/null
+	seconds=$(sed -n 's/^# LIMIT=//p' "$here/$name.sh" 2>/dev/null)
+	timeout --kill-after=10 "${seconds:-$limit}" $under "$test" >"$TMP/log" 2>&1 </dev/null
 	status=$?
 	case $status in
 	0) passed=$(( passed + 1 )); echo "live: ok   $name ($(( SECONDS - start )) s)" ;;

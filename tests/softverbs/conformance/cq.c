@@ -24,6 +24,10 @@ static void complete(struct pair *p, uint64_t count)
 		POST(&p->c, .opcode = IBV_WR_RDMA_WRITE, .id = i, .len = 8, AT(&p->s, 0));
 	POST(&p->c, .opcode = IBV_WR_SEND, .silent = true);
 	wc_expect(p->s.rcq, 999, IBV_WC_SUCCESS);
+	/* the acknowledgements of all of them come before the answer */
+	RECV(&p->c, 998, 0, 8);
+	POST(&p->s, .opcode = IBV_WR_SEND, .silent = true);
+	wc_expect(p->c.rcq, 998, IBV_WC_SUCCESS);
 }
 
 static void fields(void)
