@@ -47,6 +47,7 @@ static int attach_qp(struct sv_id *id, struct sv_link *link, uint32_t qp_num, ui
 	*number = qp_num;
 	if (qp == NULL)
 		return id->base.qp != NULL ? EINVAL : 0;
+	sv_meet_stop(qp); /* it may be in RTR by now, and look for its peer by itself */
 	if (qp->link != NULL)
 		sv_link_leave(qp->link, NULL, qp);
 	qp->link = NULL;
