@@ -53,7 +53,7 @@ static struct {
 	uint64_t now_ns; /* atomic: threads that only look at the clock may do so */
 	uint64_t begun_ns;
 	unsigned looks; /* atomic; since time has passed last */
-} world;
+} world = { .now_ns = START_NS };
 
 static uint64_t now_ns(void)
 {
@@ -104,21 +104,28 @@ bool sv_seed_odds_take(const char *text)
 	return all;
 }
 
-/* the first call comes from a program that has one thread yet, often before main() */
+/*
+ * The first to ask is often a clock, read from inside of an allocator, before main() and before our
+ * own constructor: nothing may be done here that could need memory.
+ */
 bool sv_seed_find_out(void)
 {
 	const char *wire = getenv("SOFTVERBS_WIRE");
-	const char *seed = getenv("SOFTVERBS_SEED");
 	bool on = wire != NULL && strcmp(wire, "seed") == 0;
 
-	if (on) {
-		(void)sv_seed_odds_take(getenv("SOFTVERBS_SEED_ODDS"));
-		sv_clock = &virtual_clock;
-		world.now_ns = START_NS;
-		sv_seed_start(seed != NULL ? strtoull(seed, NULL, 0) : 0);
-	}
 	__atomic_store_n(&sv_seed_mode, on ? SV_SEED_ON : SV_SEED_OFF, __ATOMIC_RELEASE);
 	return on;
+}
+
+__attribute__((constructor)) static void first_world(void)
+{
+	const char *seed = getenv("SOFTVERBS_SEED");
+
+	if (!sv_seed_is_on())
+		return;
+	(void)sv_seed_odds_take(getenv("SOFTVERBS_SEED_ODDS"));
+	sv_clock = &virtual_clock;
+	sv_seed_start(seed != NULL ? strtoull(seed, NULL, 0) : 0);
 }
 
 /*
