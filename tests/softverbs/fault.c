@@ -15,10 +15,6 @@
 #define ORDERS   64
 #define TEXT_MAX 4096
 
-SV_EXPORT int softverbs_device_faults(const char *text);
-SV_EXPORT int softverbs_device_release(const char *what);
-SV_EXPORT int softverbs_device_withheld(const char *what);
-
 bool sv_faults_on;
 
 static struct sv_order orders[ORDERS];

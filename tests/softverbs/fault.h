@@ -93,6 +93,11 @@ void sv_fault_tx(struct sv_tx *tx); /* enters its queue */
 int sv_fault_iov(struct sv_link *link, struct iovec *iov, int n); /* what may travel now of it */
 void sv_fault_payload(const struct ibv_sge *sges, int n); /* the device may write there */
 
+/* what softverbs.h looks up */
+__attribute__((visibility("default"))) int softverbs_device_faults(const char *text);
+__attribute__((visibility("default"))) int softverbs_device_release(const char *what);
+__attribute__((visibility("default"))) int softverbs_device_withheld(const char *what);
+
 void sv_fault_forget(void); /* in a forked child: orders stay, what is under way does not */
 void sv_fault_restart(void); /* a new simulated world: orders count from the beginning */
 

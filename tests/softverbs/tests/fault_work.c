@@ -204,11 +204,15 @@ static void between_poll_and_arm(void)
 	struct pair p;
 
 	PAIR(&p, .depth = 4);
-	faults("complete:before_arm@1");
-	fill(p.c.buf, 8, 1);
-	POST(&p.c, .opcode = IBV_WR_RDMA_WRITE, .id = 1, .len = 8, AT(&p.s, 0));
-	UNTIL(filled(*(uint8_t *volatile *)&p.s.buf, 8, 1));
-	wc_none(p.c.scq);
+	RECV(&p.s, 3, 0, 8);
+	RECV(&p.c, 4, 64, 8);
+	/* the server's receive, then this send; its confirmation came before the server's answer */
+	faults("complete:before_arm@2");
+	POST(&p.c, .opcode = IBV_WR_SEND, .id = 1, .len = 8);
+	wc_expect(p.s.rcq, 3, IBV_WC_SUCCESS);
+	POST(&p.s, .opcode = IBV_WR_SEND, .id = 5, .len = 8, .at = 64);
+	wc_expect(p.c.rcq, 4, IBV_WC_SUCCESS);
+	MUST_EQ(ibv_poll_cq(p.c.scq, 1, &wc), 0);
 	cq_arm(p.c.scq, 0);
 	MUST(!readable(p.c.completions->fd, QUIET_MS));
 	MUST_EQ(ibv_poll_cq(p.c.scq, 1, &wc), 1);

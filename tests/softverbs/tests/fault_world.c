@@ -4,6 +4,7 @@
 /* fault_world.c - answers that are withheld, peers and devices that go, a slow wire, event reads */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -303,6 +304,22 @@ static void environment(void)
 	MUST(ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE) != NULL);
 }
 
+/* SOFTVERBS_FAULTS withholds the resolver, and somebody else releases it: control.sh */
+static void controlled(void)
+{
+	struct rdma_event_channel *channel = channel_new();
+	struct rdma_cm_id *id = id_new(channel);
+	union address there = address_here(htons(1));
+
+	MUST_EQ(rdma_resolve_addr(id, NULL, &there.any, 10), 0);
+	MUST_EQ(softverbs_withheld("resolver"), 1);
+	puts("withheld");
+	fflush(stdout);
+	MUST_EQ(cm_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED), 0);
+	MUST_EQ(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(channel);
+}
+
 const struct test_case cases[] = {
 	{ "resolver_withheld", resolver_withheld },
 	{ "name_withheld", name_withheld },
@@ -318,5 +335,6 @@ const struct test_case cases[] = {
 	{ "reads_interrupted", reads_interrupted },
 	{ "orders_checked", orders_checked },
 	{ "environment", environment, .alone = true },
+	{ "controlled", controlled, .alone = true },
 	{ NULL, NULL },
 };
