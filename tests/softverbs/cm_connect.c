@@ -261,6 +261,7 @@ static void request_arrived(struct sv_link *link)
 
 	if (listener->waiting >= listener->backlog) {
 		link->deferred = true; /* to the peer: no answer yet */
+		listener->deferring = true;
 		return;
 	}
 	id = incoming_id(listener->id, link);
@@ -282,9 +283,21 @@ static void request_arrived(struct sv_link *link)
 
 void sv_cm_more_requests(struct sv_listener *listener)
 {
-	list_each(struct sv_link, link, &sv_device.links,
-		node) if (link->listener == listener && link->deferred &&
-			  listener->waiting < listener->backlog) request_arrived(link);
+	bool more = false;
+
+	/* half a backlog at a time: with ten thousand links the search is what costs */
+	if (!listener->deferring || listener->waiting > listener->backlog / 2)
+		return;
+	list_each(struct sv_link, link, &sv_device.links, node)
+	{
+		if (link->listener != listener || !link->deferred)
+			continue;
+		if (listener->waiting < listener->backlog)
+			request_arrived(link);
+		else
+			more = true;
+	}
+	listener->deferring = more;
 }
 
 static void reply_arrived(struct sv_id *id, const struct sv_cm_message *message)

@@ -25,6 +25,7 @@ struct sv_listener {
 	bool listening;
 	int backlog; /* requests that the program has not fetched yet, at most */
 	int waiting; /* those there are; links beyond are marked deferred */
+	bool deferring; /* there may be some */
 	struct sv_id *id; /* NULL: the meeting point of a queue pair */
 	struct sv_qp *qp;
 	void *wire; /* the wire's own; NULL: not bound */
