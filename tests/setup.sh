@@ -25,6 +25,7 @@ tests=(
 	clang
 	cpio
 	e2fsprogs
+	fio
 	g++
 	gcovr
 	git
