@@ -24,6 +24,8 @@
 #define ALIGN_NS    (UINT64_C(1000) * 1000 * SV_MS)
 #define LOOKS_FREE  1000
 #define LOOK_NS     1000
+#define POLL_NS     200 /* of an empty completion queue */
+#define TIMES_MAX   16 /* so often that gets twice as much */
 #define TURN_NS     1000 /* of the loop, about */
 #define GRACE_MS    1000 /* real ones: for threads, signals and processes, of which nothing is known */
 #define LATENCY_MAX 4 /* things that happen between being woken and looking */
@@ -53,6 +55,8 @@ static struct {
 	uint64_t now_ns; /* atomic: threads that only look at the clock may do so */
 	uint64_t begun_ns;
 	unsigned looks; /* atomic; since time has passed last */
+	unsigned polls; /* in vain, since step */
+	uint64_t steps;
 } world = { .now_ns = START_NS };
 
 static uint64_t now_ns(void)
@@ -140,6 +144,8 @@ void sv_seed_start(uint64_t seed)
 	__atomic_store_n(&world.now_ns, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&world.looks, 0, __ATOMIC_RELAXED);
 	world.begun_ns = now;
+	world.polls = 0;
+	world.steps = 0;
 	world.seed = seed;
 	world.random = seed;
 	memset(&sv_numbers, 0, sizeof(sv_numbers));
@@ -181,11 +187,33 @@ uint64_t sv_seed_delay_ns(void)
 	return up_to_us(sv_seed_chance(sv_odds.slow) ? sv_odds.slow_us : sv_odds.fast_us);
 }
 
+/* who tries in vain for a long time is to come to an end all the same: each try takes longer then */
+static uint64_t longer(uint64_t ns, unsigned times)
+{
+	return ns << (times < TIMES_MAX ? times : TIMES_MAX);
+}
+
+void sv_seed_poll_pass(void)
+{
+	uint64_t next = sv_timers_next();
+	uint64_t ns;
+
+	world.polls = world.steps == sv_trace_count() ? world.polls + 1 : 0;
+	world.steps = sv_trace_count();
+	ns = longer(POLL_NS, world.polls / 100);
+	if (next != SV_NEVER && next > world.now_ns && next - world.now_ns < ns)
+		ns = next - world.now_ns;
+	sv_seed_pass(ns);
+}
+
 uint64_t sv_seed_now_ns(void)
 {
-	if (__atomic_add_fetch(&world.looks, 1, __ATOMIC_RELAXED) > LOOKS_FREE)
-		return __atomic_add_fetch(&world.now_ns, LOOK_NS, __ATOMIC_RELAXED);
-	return now_ns();
+	unsigned looks = __atomic_add_fetch(&world.looks, 1, __ATOMIC_RELAXED);
+
+	if (looks <= LOOKS_FREE)
+		return now_ns();
+	return __atomic_add_fetch(
+		&world.now_ns, longer(LOOK_NS, (looks - LOOKS_FREE) / 1000), __ATOMIC_RELAXED);
 }
 
 uint64_t sv_seed_elapsed_ns(void)

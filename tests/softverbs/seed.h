@@ -80,6 +80,7 @@ uint64_t sv_seed_delay_ns(void); /* of one thing on its way */
 uint64_t sv_seed_now_ns(void); /* without the lock; a program that only looks makes it pass */
 uint64_t sv_seed_elapsed_ns(void); /* since the world began */
 void sv_seed_pass(uint64_t ns); /* the program works; nothing happens */
+void sv_seed_poll_pass(void); /* it looks at a completion queue, in vain */
 bool sv_seed_advance(uint64_t limit_ns); /* to the next thing, and do it; false: none until then */
 void sv_seed_sleep(void); /* the same; with nothing to come, this is the end */
 

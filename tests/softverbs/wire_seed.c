@@ -31,7 +31,6 @@
 #define PORT_LAST  60999
 #define IOV        64
 #define MERGE_MAX  8 /* frames */
-#define STEP_NS    200 /* a look at an empty completion queue */
 
 struct seed_link {
 	struct sv_link link; /* first: this is what the model sees */
@@ -485,7 +484,7 @@ static int seed_start(void)
 /* a program that polls needs time to pass, too */
 static int seed_step(void)
 {
-	sv_seed_pass(STEP_NS);
+	sv_seed_poll_pass();
 	return 0;
 }
 
