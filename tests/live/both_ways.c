@@ -380,11 +380,17 @@ static void pair(int number)
 		number / 2 ? "reactor" : "core");
 }
 
-/* each pair in processes of its own: what has used a device must not be forked */
-int main(void)
+/*
+ * Each pair in processes of its own: what has used a device must not be forked. An argument chooses one
+ * of them.
+ */
+int main(int argc, char **argv)
 {
+	int first = argc > 1 ? atoi(argv[1]) : 0;
+	int last = argc > 1 ? first : 3;
+
 	(void)live_addr();
-	for (int number = 0; number < 4; number++) {
+	for (int number = first; number <= last; number++) {
 		pid_t pid = fork();
 		int status;
 

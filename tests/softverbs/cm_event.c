@@ -199,7 +199,9 @@ static void born(struct sv_event *event)
 		sv_born(SV_ID, event->base.id);
 }
 
-SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **event_ptr)
+/* by_program: the call is the program's own, which faults are about */
+static int get_event(
+	struct rdma_event_channel *base, struct rdma_cm_event **event_ptr, bool by_program)
 {
 	struct sv_event_channel *channel;
 	struct sv_event *event;
@@ -209,8 +211,6 @@ SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_
 		errno = EINVAL;
 		return -1;
 	}
-	if (SV_DEAD(SV_EVENT_CHANNEL, base))
-		return -1;
 	channel = sv_event_channel(base);
 	for (;;) {
 		sv_lock();
@@ -219,7 +219,7 @@ SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_
 			errno = ENODEV;
 			return -1;
 		}
-		fault = sv_fault(SV_FAULT_GET_CM_EVENT, base);
+		fault = by_program ? sv_fault(SV_FAULT_GET_CM_EVENT, base) : 0;
 		event = fault == 0 ? fetch(channel) : NULL;
 		if (event != NULL)
 			born(event);
@@ -236,6 +236,13 @@ SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_
 		if (sv_progress_block(&channel->signal) != 0)
 			return -1;
 	}
+}
+
+SV_EXPORT int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **event_ptr)
+{
+	if (base != NULL && SV_DEAD(SV_EVENT_CHANNEL, base))
+		return -1;
+	return get_event(base, event_ptr, true);
 }
 
 SV_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *base)
@@ -268,7 +275,7 @@ int sv_id_complete(struct sv_id *id)
 		rdma_ack_cm_event(id->base.event);
 		id->base.event = NULL;
 	}
-	ret = rdma_get_cm_event(id->base.channel, &id->base.event);
+	ret = get_event(id->base.channel, &id->base.event, false);
 	if (ret != 0)
 		return ret;
 	if (id->base.event->status == 0)
