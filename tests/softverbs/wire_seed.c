@@ -304,7 +304,8 @@ static size_t copy(
 	return total;
 }
 
-static void move(struct seed_link *s)
+/* false: nothing may be sent now; a fault holds it back, and will kick */
+static bool move(struct seed_link *s)
 {
 	const struct sv_frame first = list_first(&s->link.tx_queue, struct sv_tx, node)->head;
 	struct seed_link *peer = s->peer;
@@ -324,7 +325,9 @@ static void move(struct seed_link *s)
 		sv_tx_sent(&s->link, n);
 		sv_rx_got(&peer->link, n);
 	}
-	sv_trace(SV_STEP_MOVE, s->number, moved, (uint64_t)first.type << 32 | first.psn);
+	if (moved > 0)
+		sv_trace(SV_STEP_MOVE, s->number, moved, (uint64_t)first.type << 32 | first.psn);
+	return moved > 0;
 }
 
 static struct seed_link *link_new(void);
@@ -377,10 +380,11 @@ static void fire(struct sv_timer *timer)
 		if (s->link.closing)
 			finish(s);
 	} else {
-		move(s);
+		bool moved = move(s);
+
 		if (s->link.broken || s->peer->link.broken)
 			break_both(s);
-		else if (!list_empty(&s->link.tx_queue) || s->link.closing)
+		else if (moved && (!list_empty(&s->link.tx_queue) || s->link.closing))
 			soon(s);
 	}
 }
