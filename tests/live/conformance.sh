@@ -15,6 +15,8 @@ else
 	ADDR6=::1
 fi
 export ADDR6
+# a check that has its answer leaves what it made to the end of its process
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 $under "$BUILD/tests/softverbs/conformance/conformance" >"$TMP/checks" || {
 	grep -a '^not ok' "$TMP/checks"
 	tail -n 3 "$TMP/checks"
