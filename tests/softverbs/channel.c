@@ -25,6 +25,16 @@ static void arrive(struct sv_cq *cq)
 	sv_signal_set(&channel->signal, true);
 }
 
+/* the events of one channel stay in order */
+static void set_late(struct sv_cq *cq)
+{
+	struct sv_channel *channel = channel_of(cq->base.channel);
+	uint64_t at = sv_clock->now_ns() + sv_seed_delay_ns();
+
+	channel->told_ns = at > channel->told_ns ? at : channel->told_ns;
+	sv_timer_set(&cq->late, channel->told_ns);
+}
+
 static void arrive_late(struct sv_timer *timer)
 {
 	struct sv_cq *cq = container_of(timer, struct sv_cq, late);
@@ -32,7 +42,7 @@ static void arrive_late(struct sv_timer *timer)
 	sv_trace(SV_STEP_CQ_EVENT, cq->number, 0, 0);
 	arrive(cq);
 	if (--cq->events_late > 0)
-		sv_timer_set(&cq->late, sv_clock->now_ns() + sv_seed_delay_ns());
+		set_late(cq);
 }
 
 void sv_channel_init(struct sv_cq *cq)
@@ -49,7 +59,7 @@ static void deliver(struct sv_cq *cq)
 	}
 	cq->events_late++;
 	if (!sv_timer_is_set(&cq->late))
-		sv_timer_set(&cq->late, sv_clock->now_ns() + sv_seed_delay_ns());
+		set_late(cq);
 }
 
 void sv_cq_event(struct sv_cq *cq)

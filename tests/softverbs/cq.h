@@ -18,6 +18,7 @@ struct sv_channel {
 	struct ibv_comp_channel base;
 	struct sv_signal signal;
 	struct list cqs; /* struct sv_cq.in_channel: those with events, in order */
+	uint64_t told_ns; /* in a simulation: when the last of them arrives */
 };
 
 /* what a completion frees when it is polled */

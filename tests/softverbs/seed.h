@@ -9,6 +9,8 @@
  * wait is to go to the next timer. So there is one order of all things a seed, and the trace tells it.
  *
  *     wire_seed.c     links between queue pairs of this process
+ *     seed_names.c    its addresses and ports
+ *     seed_device.c   completion queues
  *     seed_calls.c    libc's calls that wait or tell the time
  *     seed_uv.c       libuv's thread pool, without threads
  *     seed_trace.c    what happened
@@ -134,8 +136,8 @@ uint64_t sv_trace_count(void);
 /* seed_world.c */
 void sv_world_print(void); /* to stderr */
 
-/* wire_seed.c: links that are closed, but not gone yet, go at once; the number of those bound */
-unsigned sv_wire_seed_clear(void);
+/* wire_seed.c: links that are closed, but not gone yet, go at once */
+void sv_wire_seed_clear(void);
 
 void sv_seed_start(uint64_t seed); /* chance, time and numbers as at the beginning */
 uint64_t sv_seed_value(void);

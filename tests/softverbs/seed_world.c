@@ -13,6 +13,7 @@
 #include "cm.h"
 #include "cq.h"
 #include "seed.h"
+#include "seed_names.h"
 
 SV_EXPORT int softverbs_seed_restart_world(uint64_t seed);
 SV_EXPORT uint64_t softverbs_seed_digest_world(void);
@@ -82,7 +83,7 @@ static unsigned left_over(void)
 		{ "regions", sv_mr_count() },
 		{ "channels", sv_signal_count() - length(&sv_device.contexts) },
 		{ "contexts", length(&sv_device.contexts) - (sv_device.cm != NULL) },
-		{ "listeners", sv_wire_seed_clear() },
+		{ "addresses", sv_seed_names_count() },
 		{ "links", length(&sv_device.links) },
 		{ "jobs", sv_seed_jobs_left() },
 	};
@@ -105,6 +106,7 @@ int softverbs_seed_restart_world(uint64_t seed)
 	if (!sv_seed_is_on())
 		return -1;
 	sv_lock();
+	sv_wire_seed_clear();
 	left = left_over();
 	if (left == 0) {
 		sv_timers_forget();

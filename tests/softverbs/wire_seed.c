@@ -25,12 +25,11 @@
 
 #include "cm.h"
 #include "seed.h"
+#include "seed_names.h"
 #include "wire.h"
 
-#define PORT_FIRST 32768 /* of those that are given out for 0 */
-#define PORT_LAST  60999
-#define IOV        64
-#define MERGE_MAX  8 /* frames */
+#define IOV       64
+#define MERGE_MAX 8 /* frames */
 
 struct seed_link {
 	struct sv_link link; /* first: this is what the model sees */
@@ -42,152 +41,12 @@ struct seed_link {
 	uint32_t qp_num; /* or, without an address, to that queue pair */
 };
 
-/* an address that is taken */
-struct bound {
-	struct list node;
-	struct sv_listener *owner;
-	bool listening;
-	bool is_meet;
-	uint32_t qp_num;
-};
-
-static struct list bounds = { &bounds, &bounds };
 static struct list graveyard = { &graveyard, &graveyard };
 static struct sv_timer grave_timer;
 
 static struct seed_link *seed_of(struct sv_link *link)
 {
 	return container_of(link, struct seed_link, link);
-}
-
-/* ---- addresses ------------------------------------------------------------------------------- */
-
-static const struct sockaddr *addr_of(const struct bound *b)
-{
-	return (const struct sockaddr *)&b->owner->addr;
-}
-
-static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
-{
-	union ibv_gid x;
-	union ibv_gid y;
-
-	sv_addr_gid(a, &x);
-	sv_addr_gid(b, &y);
-	return a->sa_family == b->sa_family && memcmp(&x, &y, sizeof(x)) == 0;
-}
-
-/* does a listener at addr take what goes to dst? */
-static bool covers(const struct sockaddr *addr, bool v6_only, const struct sockaddr *dst)
-{
-	if (sv_addr_port(addr) != sv_addr_port(dst))
-		return false;
-	if (!sv_addr_is_any(addr))
-		return same_host(addr, dst);
-	return addr->sa_family == dst->sa_family || (addr->sa_family == AF_INET6 && !v6_only);
-}
-
-/* could both take one and the same connection? */
-static bool overlap(const struct bound *b, const struct sockaddr *addr, bool v6_only)
-{
-	return covers(addr_of(b), b->owner->v6_only, addr) || covers(addr, v6_only, addr_of(b));
-}
-
-static bool is_taken(const struct sv_listener *listener)
-{
-	list_each(struct bound, b, &bounds,
-		node) if (!b->is_meet && overlap(b, (const struct sockaddr *)&listener->addr,
-						 listener->v6_only)) return true;
-	return false;
-}
-
-/* the address itself goes before the one for all */
-static struct bound *find_listener(const struct sockaddr *dst)
-{
-	struct bound *found = NULL;
-
-	list_each(struct bound, b, &bounds, node)
-	{
-		if (b->is_meet || !b->listening || !covers(addr_of(b), b->owner->v6_only, dst))
-			continue;
-		if (found == NULL || !sv_addr_is_any(addr_of(b)))
-			found = b;
-	}
-	return found;
-}
-
-static struct bound *find_meet(uint32_t qp_num)
-{
-	list_each(struct bound, b, &bounds, node) if (b->is_meet && b->qp_num == qp_num) return b;
-	return NULL;
-}
-
-static struct bound *bound_new(struct sv_listener *owner)
-{
-	struct bound *b = calloc(1, sizeof(*b));
-
-	if (b == NULL)
-		return NULL;
-	b->owner = owner;
-	list_push(&bounds, &b->node);
-	owner->wire = b;
-	return b;
-}
-
-static int choose_port(struct sv_listener *listener)
-{
-	for (int i = PORT_FIRST; i <= PORT_LAST; i++) {
-		unsigned port = PORT_FIRST + sv_numbers.ports++ % (PORT_LAST - PORT_FIRST + 1);
-
-		sv_addr_set_port((struct sockaddr *)&listener->addr, (uint16_t)port);
-		if (!is_taken(listener))
-			return 0;
-	}
-	return EADDRINUSE;
-}
-
-static int seed_bind(struct sv_listener *listener)
-{
-	int ret = 0;
-
-	if (sv_addr_port((const struct sockaddr *)&listener->addr) == 0)
-		ret = choose_port(listener);
-	else if (is_taken(listener))
-		ret = EADDRINUSE;
-	if (ret != 0)
-		return ret;
-	return bound_new(listener) != NULL ? 0 : ENOMEM;
-}
-
-static int seed_listen(struct sv_listener *listener)
-{
-	struct bound *b = listener->wire;
-
-	b->listening = true;
-	return 0;
-}
-
-static void seed_unbind(struct sv_listener *listener)
-{
-	struct bound *b = listener->wire;
-
-	if (b == NULL)
-		return;
-	list_remove(&b->node);
-	free(b);
-	listener->wire = NULL;
-}
-
-static int seed_meet_bind(struct sv_listener *listener, uint32_t qp_num)
-{
-	struct bound *b = bound_new(listener);
-
-	if (b == NULL)
-		return ENOMEM;
-	b->is_meet = true;
-	b->listening = true;
-	b->qp_num = qp_num;
-	return 0;
 }
 
 static int seed_reach(const struct sockaddr_storage *dst)
@@ -336,15 +195,16 @@ static struct seed_link *link_new(void);
 static void reach(struct seed_link *s)
 {
 	const struct sockaddr *dst = (const struct sockaddr *)&s->dst;
-	struct bound *b = dst->sa_family != 0 ? find_listener(dst) : find_meet(s->qp_num);
-	struct seed_link *peer = b != NULL ? link_new() : NULL;
+	struct sv_listener *listener =
+		dst->sa_family != 0 ? sv_seed_find_listener(dst) : sv_seed_find_meet(s->qp_num);
+	struct seed_link *peer = listener != NULL ? link_new() : NULL;
 
 	if (peer == NULL) {
 		sv_trace(SV_STEP_REFUSED, s->number, 0, 0);
-		ended(s, b == NULL ? ECONNREFUSED : ENOMEM);
+		ended(s, listener == NULL ? ECONNREFUSED : ENOMEM);
 		return;
 	}
-	peer->link.listener = b->owner;
+	peer->link.listener = listener;
 	peer->link.state = SV_LINK_UP;
 	peer->peer = s;
 	s->peer = peer;
@@ -467,16 +327,15 @@ static void seed_close(struct sv_link *link)
 
 /* ---- the wire -------------------------------------------------------------------------------- */
 
-unsigned sv_wire_seed_clear(void)
+void sv_wire_seed_clear(void)
 {
-	unsigned n = 0;
-
-	list_each(struct sv_link, link, &sv_device.links, node) if (link->closing)
-		bury(seed_of(link));
+	list_each(struct sv_link, link, &sv_device.links, node)
+	{
+		if (link->closing)
+			bury(seed_of(link));
+	}
 	sv_timer_stop(&grave_timer);
 	free_dead(NULL);
-	list_each(struct bound, b, &bounds, node) n++;
-	return n;
 }
 
 static int seed_start(void)
@@ -499,7 +358,7 @@ static int seed_wait_fd(void)
 
 static void seed_forget(void)
 {
-	list_init(&bounds);
+	sv_seed_names_forget();
 	list_init(&graveyard);
 }
 
@@ -507,12 +366,12 @@ const struct sv_wire sv_wire_seed = {
 	.name = "seed",
 	.threaded = false,
 	.start = seed_start,
-	.bind = seed_bind,
-	.listen = seed_listen,
-	.unbind = seed_unbind,
+	.bind = sv_seed_bind,
+	.listen = sv_seed_listen,
+	.unbind = sv_seed_unbind,
 	.reach = seed_reach,
 	.connect = seed_connect,
-	.meet_bind = seed_meet_bind,
+	.meet_bind = sv_seed_meet_bind,
 	.meet = seed_meet,
 	.kick = seed_kick,
 	.resume = seed_resume,
