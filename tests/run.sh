@@ -65,19 +65,25 @@ PY
 	)"
 }
 
-# run_live NAME COMMAND... - a run of live tests, which leaves a line "live: P passed, F failed, S skipped"
-run_live()
+# account NAME - the counts of a run of live tests, which leaves a line "live: P passed, F failed, S skipped"
+account()
 {
-	local name=$1 log=$logs/$1.log line
-	shift
-	"$@" 2>&1 | tee "$log" || true
-	line=$(grep -aoE '^live: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped' "$log" | tail -n 1) || true
+	local line
+	line=$(grep -aoE '^live: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped' "$logs/$1.log" | tail -n 1) || true
 	if [[ $line =~ ^live:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+) ]]; then
 		count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
 	else
-		echo "tests: $name: did not come to its end"
+		echo "tests: $1: did not come to its end"
 		count 0 1 0
 	fi
+}
+
+run_live()
+{
+	local name=$1
+	shift
+	"$@" 2>&1 | tee "$logs/$name.log" || true
+	account "$name"
 }
 
 # the live tests on this machine, on the device of tests/softverbs
@@ -85,8 +91,8 @@ softverbs_tests()
 {
 	local build=$PWD/build/$preset place
 	place=$(mktemp -d "$build/live.XXXXXX")
-	run_live softverbs env LIVE_UNDER="$build/tests/softverbs/softverbs-run" ADDR=127.0.0.1 \
-		NVME="$place" tests/live/run.sh "$build" ${live[0]+"${live[@]}"}
+	env LIVE_UNDER="$build/tests/softverbs/softverbs-run" ADDR=127.0.0.1 NVME="$place" \
+		tests/live/run.sh "$build" ${live[0]+"${live[@]}"} >"$logs/softverbs.log" 2>&1 || true
 	rm -rf "$place"
 }
 
@@ -116,10 +122,15 @@ coverage()
 logs=build/logs/$preset
 mkdir -p "$logs"
 build
+# side by side where time is short, since the live tests wait more than they work
+softverbs_tests &
+[[ -n $quick ]] || wait
 if (( ${#live[@]} == 0 )); then
 	unit
 fi
-softverbs_tests
+wait
+cat "$logs/softverbs.log"
+account softverbs
 if [[ -z $quick ]]; then
 	vm_tests
 fi
