@@ -58,7 +58,12 @@ static inline uint64_t softverbs_seed_steps(void)
 	return call != 0 ? call() : 0;
 }
 
-/* the odds of what comes from now on, as in SOFTVERBS_SEED_ODDS: "slow=0,stall=0"; 0, or -1 */
+/*
+ * The odds of what comes from now on, in later worlds too, as in SOFTVERBS_SEED_ODDS: "slow=0,stall=0".
+ * Per thousand: slow, split, merge (frames on the wire), cut (polls), race (at arming), spurious (events
+ * of completion queues), shuffle (descriptors that are ready), stall (turns of the loop); and the longest
+ * times in microseconds: fast_us, slow_us, stall_us. What is not named stays. 0; -1: an unknown name.
+ */
 static inline int softverbs_seed_odds(const char *odds)
 {
 	int (*call)(const char *);
