@@ -154,10 +154,17 @@ static bool is_writable(char *at)
 static bool memory_is_mapped(char *addr, size_t length, bool write)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = (uintptr_t)addr & ~(page - 1);
+	uintptr_t at = (uintptr_t)addr & ~(page - 1);
+	unsigned char in_core[1024]; /* what the call is about; we ask only if it fails */
 
-	if (msync((void *)from, (uintptr_t)addr + length - from, MS_ASYNC) != 0)
-		return false;
+	while (at < (uintptr_t)addr + length) {
+		uintptr_t part = (uintptr_t)addr + length - at;
+
+		part = part < sizeof(in_core) * page ? part : sizeof(in_core) * page;
+		if (mincore((void *)at, part, in_core) != 0)
+			return false;
+		at += part;
+	}
 	return !write || (is_writable(addr) && is_writable(addr + length - 1));
 }
 
