@@ -81,9 +81,12 @@ one_line()
 # back when that much has come. Its standard output goes to $TMP/report.
 pull_until()
 {
-	local percent=$1 command
+	local percent=$1 chunk=16K command
 	shift
-	printf -v command '%q ' "$rpma" pull --chunk 4K --depth 1 "$@"
+	if [[ -n $under ]]; then
+		chunk=4K # no emulator slows it down
+	fi
+	printf -v command '%q ' "$rpma" pull --chunk "$chunk" --depth 1 "$@"
 	: >"$TMP/screen"
 	script -qefc "exec $command >'$TMP/report'" "$TMP/screen" </dev/null >/dev/null &
 	pull_script=$!
