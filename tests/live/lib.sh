@@ -77,16 +77,19 @@ one_line()
 	(( $(wc -l <"$1") == 1 )) || { cat "$1"; fail "not one line but $(wc -l <"$1")"; }
 }
 
+# options that make a pull slow enough to be met in the middle
+slow=(--chunk 16K --depth 1)
+if [[ -n $under ]]; then
+	slow=(--chunk 4K --depth 1) # no emulator slows it down
+fi
+
 # pull_until PERCENT ARG... - a slow pull in the background, on a terminal, whose bar tells how far it is;
 # back when that much has come. Its standard output goes to $TMP/report.
 pull_until()
 {
-	local percent=$1 chunk=16K command
+	local percent=$1 command
 	shift
-	if [[ -n $under ]]; then
-		chunk=4K # no emulator slows it down
-	fi
-	printf -v command '%q ' "$rpma" pull --chunk "$chunk" --depth 1 "$@"
+	printf -v command '%q ' "$rpma" pull "${slow[@]}" "$@"
 	: >"$TMP/screen"
 	script -qefc "exec $command >'$TMP/report'" "$TMP/screen" </dev/null >/dev/null &
 	pull_script=$!
