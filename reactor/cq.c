@@ -8,7 +8,7 @@
  *     armed ------------------------> disarmed ------------------> armed
  *           channel_ready()           |      ^     cqs_arm()
  *                                     +------+
- *                                   found by looking again; its event may come yet, and find nothing
+ *                                 found by looking again; its event may come yet, and find nothing
  *
  * Notification is one-shot and covers only completions that come after the arming, so the order is
  * always: arm, poll again, sleep (ibv_req_notify_cq(3), ibv_get_cq_event(3)). Events must be
