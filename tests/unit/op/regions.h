@@ -12,7 +12,7 @@
 #define REGION_USAGE 0xff
 
 static struct unit_conn u;
-static uint8_t memory[REGION_SIZE];
+static char memory[REGION_SIZE];
 static struct rpma_mr_local *mr;
 static struct rpma_mr_remote *remote;
 

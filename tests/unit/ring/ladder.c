@@ -90,7 +90,8 @@ static void ladder__plain(void **state)
 {
 	(void)state;
 	refused = ~0u;
-	works(0, ~0u);
+	works(0, IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SINGLE_ISSUER |
+			 IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
 	assert_int_equal(calls, 3);
 }
 

@@ -10,7 +10,7 @@
 struct end {
 	struct rpma_conn *conn;
 	struct rpma_cq *cq;
-	uint8_t bytes[SIZE];
+	char bytes[SIZE];
 	struct rpma_mr_local *mr;
 };
 
@@ -75,7 +75,7 @@ static void two_ends__talk_and_part(void **state)
 	expect_wc(client.cq, IBV_WC_SEND, &u);
 	expect_wc(server.cq, IBV_WC_RECV, &server);
 	assert_string_equal(server.bytes, "ping");
-	strcpy((char *)client.bytes + 32, "pulled");
+	strcpy(client.bytes + 32, "pulled");
 	remote = unit_mr_remote(client.mr);
 	assert_int_equal(rpma_read(server.conn, server.mr, 8, remote, 32, 7,
 				 RPMA_F_COMPLETION_ALWAYS, remote),
