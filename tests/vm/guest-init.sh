@@ -74,6 +74,31 @@ unmount_disks()
 	done
 }
 
+# The kernel's own interface does what ndctl would: all of the first region becomes a device
+# that programs map. A file that was set up before is recognized by what is written in it.
+bring_up_pmem()
+{
+	local nd=/sys/bus/nd/devices seed
+	wait_until pmem_is_known
+	if [[ -z $(<$nd/namespace0.0/holder) ]]; then
+		echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind
+		seed=$(<$nd/region0/dax_seed)
+		cat /proc/sys/kernel/random/uuid >"$nd/$seed/uuid"
+		echo $(( 2 << 20 )) >"$nd/$seed/align"
+		echo ram >"$nd/$seed/mode" # the kernel's own records go to ordinary memory
+		echo namespace0.0 >"$nd/$seed/namespace"
+		echo "$seed" >/sys/bus/nd/drivers/dax_pmem/bind
+	fi
+	export PMEM=/dev/dax0.0
+	wait_until test -c "$PMEM"
+}
+
+pmem_is_known()
+{
+	local dir=/sys/bus/nd/devices/namespace0.0
+	[[ -e $dir/driver || -n $(cat $dir/holder 2>/dev/null) ]]
+}
+
 rxe_is_active()
 {
 	[[ $(cat /sys/class/infiniband/rxe0/ports/1/state) == *ACTIVE ]]
@@ -158,9 +183,16 @@ fi
 if (( VM_DISKS > 0 )); then
 	modules+=(nvme ext4)
 fi
-modprobe -a "${modules[@]}"
+if [[ $VM_PMEM ]]; then
+	modules+=(nfit nd_pmem dax_pmem device_dax)
+fi
+# -i: nothing that is installed on the host takes a part in it
+modprobe -ai "${modules[@]}"
 wait_until ports_are_there
 mount_disks
+if [[ $VM_PMEM ]]; then
+	bring_up_pmem
+fi
 
 device="no RDMA device"
 if [[ $VM_RDMA ]]; then

@@ -4,14 +4,20 @@
 #   vmlinux  initramfs.gz  release  lib/modules/RELEASE/
 #
 # The kernel is Debian's own package, unpacked into the cache and never installed.
-# RPMA_VM_KERNEL names another package than linux-image-amd64, RPMA_CACHE another cache.
+# RPMA_VM_KERNEL names another package than linux-image-amd64, or PACKAGE/SUITE for one that
+# this machine's package lists do not have; RPMA_CACHE names another cache.
 set -euo pipefail
 
 PATH=$PATH:/usr/sbin:/sbin
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 package=${RPMA_VM_KERNEL:-linux-image-amd64}
+suite=
+if [[ $package == */* ]]; then
+	suite=${package#*/}
+	package=${package%%/*}
+fi
 cache=${RPMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rpma-uv}
-dir=$cache/vm-$package
+dir=$cache/vm-$package${suite:+-$suite}
 
 # What the guest needs before it sees the host's file system.
 boot_modules=(virtio_pci 9pnet_virtio 9p overlay)
@@ -23,15 +29,30 @@ die()
 }
 
 # apt's helper process refuses directories that only root may enter: let it stay root.
+apt_options=(-o "APT::Sandbox::User=$(id -un)")
+
 apt()
 {
-	apt-get -qq -o APT::Sandbox::User="$(id -un)" "$@" </dev/null
+	apt-get -qq "${apt_options[@]}" "$@" </dev/null
+}
+
+# use_suite DIR - let apt know nothing but the suite, by lists in DIR: the system's stay alone
+use_suite()
+{
+	local mirror
+	mirror=$("$here/mirror.sh")
+	mkdir -p "$1/lists/partial" "$1/cache/archives/partial"
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" \
+		>"$1/sources.list"
+	apt_options+=(-o "Dir::Etc::sourcelist=$1/sources.list" -o Dir::Etc::sourceparts=/dev/null
+		-o "Dir::State::lists=$1/lists" -o "Dir::Cache=$1/cache")
+	apt update >/dev/null
 }
 
 # linux-image-amd64 only depends on the package that carries the files.
 real_package()
 {
-	apt-cache depends --important "$package" 2>/dev/null |
+	apt-cache "${apt_options[@]}" depends --important "$package" 2>/dev/null |
 		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1
 }
 
@@ -39,7 +60,7 @@ download()
 {
 	local name
 	name=$(real_package)
-	if [[ -z $name ]] && apt-cache show "$package" >/dev/null 2>&1; then
+	if [[ -z $name ]] && apt-cache "${apt_options[@]}" show "$package" >/dev/null 2>&1; then
 		name=$package
 	fi
 	[[ -n $name ]] && apt download "$name"
@@ -56,7 +77,7 @@ extract_vmlinux()
 	# The last four bytes tell the size of the unpacked kernel; they are not xz's.
 	length=$(( length - 4 ))
 	if ! head -c $(( (sectors + 1) * 512 + offset + length )) "$1" |
-		tail -c "$length" | xz -dc >"$2"; then
+		tail -c "$length" | xz -dc >"$2" 2>/dev/null; then
 		cp "$1" "$2"    # packed in another way: slower, but it boots
 	fi
 }
@@ -67,9 +88,14 @@ unpack_kernel()
 	mkdir "$work/deb"
 	echo "vm: fetching $package (70 MB, once)" >&2
 	cd "$work/deb"
+	if [[ $suite ]]; then
+		use_suite "$work/apt"
+	fi
 	# The lists of packages may be absent or out of date: refresh them and try again.
 	if ! download 2>/dev/null; then
-		if (( EUID != 0 )); then
+		if [[ $suite ]]; then
+			die "cannot fetch $package of $suite"
+		elif (( EUID != 0 )); then
 			die "cannot fetch $package; type: sudo apt-get update"
 		fi
 		apt update >/dev/null

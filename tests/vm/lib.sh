@@ -4,7 +4,7 @@
 # A guest NAME has a directory $vm_tmp/NAME:
 #
 #   ctl/             the guest's /run/vm: init, config, command; status comes back there
-#   disk0 ...        its disks, unless the caller named files
+#   disk0 ... pmem   its disks and persistent memory, unless the caller named files
 #   output           FIFO, the command's output
 #   requests.in      FIFO, answers to the guest's requests
 #   requests.out     the FIFO $vm_tmp/requests, common to all guests
@@ -27,6 +27,7 @@ vm_console=
 vm_gcda=
 vm_rdma=1
 vm_disks=()
+vm_pmem=
 vm_env=()
 
 declare -A vm_pid=()    # the guests that run
@@ -49,7 +50,7 @@ vm_parse_option()
 {
 	vm_shift=2
 	case $1 in
-	--timeout | --memory | --cpus | --out | --console | --disk | --env)
+	--timeout | --memory | --cpus | --out | --console | --disk | --pmem | --env)
 		if (( $# < 2 )); then
 			vm_die "$1 wants a value"
 		fi
@@ -62,6 +63,7 @@ vm_parse_option()
 	--out) vm_out=$2 ;;
 	--console) vm_console=$2 ;;
 	--disk) vm_disks+=("$2") ;;
+	--pmem) vm_pmem=$2 ;;
 	--env)
 		[[ $2 =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] || vm_die "--env $2: not NAME=VALUE"
 		vm_env+=("$2")
@@ -129,6 +131,25 @@ vm_disk_option()
 		-device "nvme,drive=disk$2,serial=disk$2")
 }
 
+# vm_pmem_option NAME PMEM - QEMU's options for persistent memory, into $vm_args; PMEM is as
+# DISK above. What the guest stores there is in the file, whatever becomes of the guest.
+vm_pmem_option()
+{
+	local file=$2 bytes
+	if [[ $file != */* ]]; then
+		file=$vm_tmp/$1/pmem
+		truncate -s "$2" "$file" || vm_die "--pmem $2: not a size"
+	elif [[ ! -e $file ]]; then
+		vm_die "--pmem $file: no such file (truncate -s SIZE makes one)"
+	fi
+	bytes=$(stat -c %s "$file")
+	(( bytes >= 32 << 20 && bytes % (2 << 20) == 0 )) ||
+		vm_die "--pmem $2: not a multiple of 2M, or less than 32M"
+	vm_args+=(-machine nvdimm=on -m "slots=1,maxmem=$(( vm_memory + (bytes >> 20) ))M"
+		-object "memory-backend-file,id=pmem,share=on,mem-path=${file//,/,,},size=$bytes,align=2M"
+		-device nvdimm,id=nvdimm,memdev=pmem)
+}
+
 # vm_share TAG DIR - a 9p share, into $vm_args
 vm_share()
 {
@@ -147,7 +168,7 @@ vm_write_ctl()
 	{
 		printf '%q\n' "VM_NAME=$name" "VM_NONCE=${vm_nonce[$name]}" \
 			"VM_KERNEL=$vm_kernel" "VM_RDMA=$vm_rdma" "VM_GCDA=$vm_gcda" \
-			"VM_DISKS=${#vm_guest_disks[@]}" "$@"
+			"VM_DISKS=${#vm_guest_disks[@]}" "VM_PMEM=$vm_guest_pmem" "$@"
 	} >"$ctl/config"
 	{
 		printf 'export %q\n' "VM_NAME=$name" OUT=/out "${@:3}" \
@@ -159,7 +180,8 @@ vm_write_ctl()
 
 # vm_start NAME COMMAND VM_NETDEV=... VM_STAYS=... ADDR=... [PEER=...] -- QEMU-ARG...
 #
-# Boots a guest; its disks are those in $vm_guest_disks. Returns when QEMU has opened its
+# Boots a guest; its disks are those in $vm_guest_disks, its persistent memory is
+# $vm_guest_pmem. Returns when QEMU has opened its
 # devices; fails, with the reason in qemu.log, when it could not.
 vm_start()
 {
@@ -208,6 +230,9 @@ vm_start()
 	for index in "${!vm_guest_disks[@]}"; do
 		vm_disk_option "$name" "$index" "${vm_guest_disks[$index]}"
 	done
+	if [[ $vm_guest_pmem ]]; then
+		vm_pmem_option "$name" "$vm_guest_pmem"
+	fi
 
 	vm_print "$name" <"$dir/output" &
 	vm_printer[$name]=$!

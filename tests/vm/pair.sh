@@ -4,8 +4,8 @@
 #   tests/vm/pair.sh [OPTION...] --server COMMAND --client COMMAND
 #
 # Both commands are for sh. Options are those of run.sh; here --disk SIZE gives a disk to
-# each guest, --server-disk and --client-disk (SIZE or FILE) to one. Both see the same
-# /out. Default: one processor each.
+# each guest, --server-disk and --client-disk (SIZE or FILE) to one, and likewise --pmem SIZE,
+# --server-pmem and --client-pmem. Both see the same /out. Default: one processor each.
 #
 # The server's guest starts first, but nothing else orders the two commands: let one say
 # `vm-host post ready` and the other `vm-host wait ready`. vm-host (see there) also cuts
@@ -24,19 +24,23 @@ server=
 client=
 server_disks=()
 client_disks=()
+server_pmem=
+client_pmem=
 while (( $# > 0 )); do
 	case $1 in
 	--help)
 		vm_usage
 		exit 0
 		;;
-	--server | --client | --server-disk | --client-disk)
+	--server | --client | --server-disk | --client-disk | --server-pmem | --client-pmem)
 		(( $# > 1 )) || vm_die "$1 wants a value"
 		;;&
 	--server) server=$2 ;;
 	--client) client=$2 ;;
 	--server-disk) server_disks+=("$2") ;;
 	--client-disk) client_disks+=("$2") ;;
+	--server-pmem) server_pmem=$2 ;;
+	--client-pmem) client_pmem=$2 ;;
 	*)
 		vm_parse_option "$@" || { vm_usage >&2; exit 125; }
 		shift "$vm_shift"
@@ -95,6 +99,7 @@ vm_cpus=${vm_cpus:-1}
 vm_setup
 
 vm_guest_disks=(${vm_disks[0]+"${vm_disks[@]}"} ${server_disks[0]+"${server_disks[@]}"})
+vm_guest_pmem=${server_pmem:-$vm_pmem}
 start_wire
 nic 1
 if ! vm_start server "$server" VM_NETDEV=eth0 VM_STAYS=1 \
@@ -104,6 +109,7 @@ if ! vm_start server "$server" VM_NETDEV=eth0 VM_STAYS=1 \
 fi
 
 vm_guest_disks=(${vm_disks[0]+"${vm_disks[@]}"} ${client_disks[0]+"${client_disks[@]}"})
+vm_guest_pmem=${client_pmem:-$vm_pmem}
 nic 2
 vm_start client "$client" VM_NETDEV=eth0 VM_STAYS= \
 	ADDR=10.9.9.2 PEER=10.9.9.1 -- "${wire[@]}" || true
