@@ -323,6 +323,24 @@ int rpma_mr_get_ptr(const struct rpma_mr_local *mr, void **ptr);
  */
 int rpma_mr_get_size(const struct rpma_mr_local *mr, size_t *size);
 
+/*
+ * rpma_mr_advise - tell the device how a part of a region will be used
+ *
+ * Shape:     advice and flags are those of ibv_advise_mr(3). Of use for a region that pages on
+ *            demand: IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE with IBV_ADVISE_MR_FLAG_FLUSH fetches its
+ *            pages and returns when they are there; without that flag it does not wait. The first
+ *            operations on the region need not fetch them then. Nothing depends on advice but time.
+ * Units:     offset and len in bytes, inside the region; len at most UINT32_MAX
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     mr is NULL, the range is outside the region, or the device knows no
+ *                             such advice or flags, or finds no memory there
+ *            RPMA_E_NOSUPP    the device takes no advice, or the libibverbs that the library was
+ *                             built with does not
+ *            RPMA_E_PROVIDER  the device refuses for another reason
+ * Source:    src/mr.c
+ */
+int rpma_mr_advise(struct rpma_mr_local *mr, size_t offset, size_t len, int advice, uint32_t flags);
+
 /* remote region: a peer's memory, as its descriptor tells */
 
 struct rpma_mr_remote;

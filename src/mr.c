@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise.h"
 #include "err.h"
 #include "log.h"
 #include "mr.h"
@@ -191,6 +192,30 @@ int rpma_mr_get_size(const struct rpma_mr_local *mr, size_t *size)
 
 	*size = mr->ibv_mr->length;
 	return 0;
+}
+
+int rpma_mr_advise(struct rpma_mr_local *mr, size_t offset, size_t len, int advice, uint32_t flags)
+{
+	struct ibv_sge sge;
+	int ret;
+
+	if (!mr || rpma__mr_local_sge(mr, offset, len, &sge))
+		return RPMA_E_INVAL;
+
+	ret = rpma__advise_mr(mr->ibv_mr->pd, advice, flags, &sge);
+	if (!ret)
+		return 0;
+	rpma__err_set_errno(ret);
+	RPMA_LOG_PROVIDER("ibv_advise_mr(advice=%d, flags=0x%" PRIx32 ")", advice, flags);
+	switch (errno) {
+	case EOPNOTSUPP:
+		return RPMA_E_NOSUPP;
+	case EFAULT:
+	case EINVAL:
+		return RPMA_E_INVAL;
+	default:
+		return RPMA_E_PROVIDER;
+	}
 }
 
 int rpma_mr_remote_from_descriptor(

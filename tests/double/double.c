@@ -20,11 +20,11 @@
 #define MAX_ORDERS 16
 #define LOG_SIZE   65536
 #define MAX_NAMES  96
-#define DEFAULT_DEVICE                                                                            \
-	{                                                                                         \
-		.transport = IBV_TRANSPORT_IB, .odp_is_complete = true, .max_inline = 256,        \
-		.max_wr = 16384, .max_cqe = 65536, .max_rd_atomic = 16, .max_msg_size = 1U << 30, \
-		.link_layer = IBV_LINK_LAYER_ETHERNET,                                            \
+#define DEFAULT_DEVICE                                                                        \
+	{                                                                                     \
+		.transport = IBV_TRANSPORT_IB, .odp_is_complete = true, .takes_advice = true, \
+		.max_inline = 256, .max_wr = 16384, .max_cqe = 65536, .max_rd_atomic = 16,    \
+		.max_msg_size = 1U << 30, .link_layer = IBV_LINK_LAYER_ETHERNET,              \
 	}
 
 struct double_device double_device = DEFAULT_DEVICE;

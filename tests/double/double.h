@@ -63,6 +63,7 @@ struct double_device {
 	enum ibv_transport_type transport; /* default: InfiniBand */
 	bool has_odp; /* default: no */
 	bool odp_is_complete; /* RC reads and writes too; default: yes */
+	bool takes_advice; /* about regions; default: yes */
 	uint32_t max_inline; /* bytes; default: 256 */
 	uint32_t max_wr; /* per queue; default: 16384 */
 	int max_cqe; /* default: 65536 */
@@ -201,6 +202,16 @@ unsigned double_flush(struct ibv_qp *qp);
 
 int double_last_access(void); /* access flags of the last registration, successful or not */
 const struct ibv_mr *double_last_mr(void);
+
+/* what the last ibv_advise_mr was given; pd NULL: it was not called */
+struct double_advice {
+	const struct ibv_pd *pd;
+	int advice;
+	uint32_t flags;
+	uint32_t num_sge;
+	struct ibv_sge sge;
+};
+const struct double_advice *double_last_advice(void);
 
 /* queues an asynchronous event; element is a queue pair, a completion queue, or NULL */
 void double_push_async(enum ibv_event_type type, void *element);

@@ -29,6 +29,7 @@ static struct bell async_bell = { .fd = -1 };
 static struct async_event *async_first;
 static uint32_t last_key;
 static int last_access;
+static struct double_advice last_advice;
 
 static int query_device_ex(struct ibv_context *context,
 	const struct ibv_query_device_ex_input *input, struct ibv_device_attr_ex *attr,
@@ -91,7 +92,18 @@ int ibv_query_port(
 		offsetof(struct ibv_port_attr, port_cap_flags2));
 }
 
+static int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+	struct ibv_sge *sg_list, uint32_t num_sge)
+{
+	if (double__enter("ibv_advise_mr"))
+		return double__errno();
+	last_advice = (struct double_advice){ pd, (int)advice, flags, num_sge, sg_list[0] };
+	double__leave();
+	return double_device.takes_advice ? 0 : EOPNOTSUPP;
+}
+
 static struct verbs_context verbs = {
+	.advise_mr = advise_mr,
 	.query_port = query_port,
 	.query_device_ex = query_device_ex,
 	.sz = sizeof(struct verbs_context),
@@ -136,6 +148,7 @@ void double__verbs_reset(void)
 		free(event);
 	}
 	last_access = 0;
+	last_advice = (struct double_advice){ 0 };
 }
 
 /* protection domains and regions */
@@ -247,6 +260,11 @@ struct ibv_mr *double__find_mr(uint32_t key, uint64_t addr, uint64_t len, int ac
 int double_last_access(void)
 {
 	return last_access;
+}
+
+const struct double_advice *double_last_advice(void)
+{
+	return &last_advice;
 }
 
 const struct ibv_mr *double_last_mr(void)
