@@ -666,22 +666,32 @@ int rpma_conn_get_rcq(const struct rpma_conn *conn, struct rpma_cq **rcq_ptr);
  */
 int rpma_conn_get_compl_fd(const struct rpma_conn *conn, int *fd);
 
+/* flag of rpma_conn_wait; its bit is none that other RPMA_ macros have */
+#define RPMA_CONN_WAIT_ARM_LATER (1 << 8)
+
 /*
  * rpma_conn_wait - wait until one of the completion queues of a shared channel has something
  *
  * Shape:     waits, unless the descriptor is non-blocking; then asks for the next notification.
  *            Fetch with rpma_cq_get_wc until it says RPMA_E_NO_COMPLETION before waiting again:
  *            what stays behind notifies nobody. It may find nothing, that is normal.
- *            flags is not used; pass 0. is_rcq may be NULL; it tells the receive queue from the
- *            main one.
+ *            is_rcq may be NULL; it tells the receive queue from the main one.
+ *            flags is 0 or RPMA_CONN_WAIT_ARM_LATER; unknown bits are ignored.
+ *            ARM_LATER does not ask: *cq notifies nobody for now, and the program may poll it
+ *            undisturbed for as long as work is coming in. A later call without the flag does not
+ *            wait while there is such a queue, but asks for its next notification and returns it,
+ *            one queue a call, for a last look: fetch what completed in between, then wait. With
+ *            the flag a call waits for the queues that are still armed.
  * Ownership: *cq is the connection's.
  * Threads:   any
  * Errors:    RPMA_E_INVAL            conn or cq is NULL
  *            RPMA_E_NOT_SHARED_CHNL  the channel is not shared
- *            RPMA_E_NO_COMPLETION    nothing is waiting (non-blocking), or a signal came
+ *            RPMA_E_NO_COMPLETION    nothing is waiting (non-blocking), or a signal came, or with
+ *                                    ARM_LATER no queue is armed that could notify
  *            RPMA_E_UNKNOWN          a notification of a foreign queue; it is acknowledged and
  *                                    dropped
- *            RPMA_E_PROVIDER         the next notification could not be asked for; *cq is NULL
+ *            RPMA_E_PROVIDER         the next notification could not be asked for; *cq is NULL, and
+ *                                    a later call asks again
  * Source:    src/conn.c
  */
 int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool *is_rcq);

@@ -191,30 +191,64 @@ static struct rpma_cq *find_cq(const struct rpma_conn *conn, const struct ibv_cq
 	return NULL;
 }
 
+/* waits for the event of a queue */
+static int next_cq(const struct rpma_conn *conn, struct rpma_cq **found_ptr)
+{
+	struct ibv_cq *ibv_cq;
+	const int ret = rpma__cq_next_event(conn->link->channel, &ibv_cq);
+
+	if (ret)
+		return ret;
+	*found_ptr = find_cq(conn, ibv_cq);
+	if (*found_ptr)
+		return 0;
+	RPMA_LOG_ERROR("an event of a completion queue that is not the connection's");
+	return RPMA_E_UNKNOWN;
+}
+
+static bool is_any_armed(const struct rpma__link *link)
+{
+	return !rpma__cq_is_unarmed(link->cq) || (link->rcq && !rpma__cq_is_unarmed(link->rcq));
+}
+
+/* a queue that was left unarmed, now the caller's to arm; NULL: all are armed */
+static struct rpma_cq *claim_unarmed(const struct rpma__link *link)
+{
+	if (rpma__cq_claim_unarmed(link->cq))
+		return link->cq;
+	if (link->rcq && rpma__cq_claim_unarmed(link->rcq))
+		return link->rcq;
+	return NULL;
+}
+
 int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool *is_rcq)
 {
-	struct rpma_cq *found;
-	struct ibv_cq *ibv_cq;
+	const bool is_armed_later = flags & RPMA_CONN_WAIT_ARM_LATER;
+	struct rpma_cq *found = NULL;
 	int ret;
 
-	(void)flags; /* reserved */
 	if (!conn || !cq)
 		return RPMA_E_INVAL;
 	if (!conn->link->channel)
 		return RPMA_E_NOT_SHARED_CHNL;
 
-	ret = rpma__cq_next_event(conn->link->channel, &ibv_cq);
-	if (ret)
-		return ret;
-	found = find_cq(conn, ibv_cq);
+	if (!is_armed_later)
+		found = claim_unarmed(conn->link);
+	else if (!is_any_armed(conn->link))
+		return RPMA_E_NO_COMPLETION; /* it would wait for ever */
 	if (!found) {
-		RPMA_LOG_ERROR("an event of a completion queue that is not the connection's");
-		return RPMA_E_UNKNOWN;
+		ret = next_cq(conn, &found);
+		if (ret)
+			return ret;
 	}
 
 	*cq = found;
 	if (is_rcq)
 		*is_rcq = found == conn->link->rcq;
+	if (is_armed_later) {
+		rpma__cq_leave_unarmed(found);
+		return 0;
+	}
 	ret = rpma__cq_arm(found);
 	if (ret)
 		*cq = NULL;

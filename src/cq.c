@@ -8,9 +8,15 @@
  * that comes in between raises an event, so nothing is lost. The price is an event that finds
  * nothing now and then. Every event is acknowledged where it is fetched, or destroying the queue
  * would wait for ever.
+ *
+ * With rpma_conn_wait a program may put the arming off, to poll undisturbed meanwhile:
+ *
+ *     armed --event, wait(ARM_LATER)--> unarmed --wait()--> armed, and polled once more
  */
 
 #include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "cq.h"
@@ -21,6 +27,7 @@ struct rpma_cq {
 	struct ibv_cq *ibv_cq;
 	struct ibv_comp_channel *channel;
 	bool is_channel_shared;
+	atomic_bool is_unarmed; /* until the next rpma_conn_wait without ARM_LATER */
 };
 
 int rpma__cq_channel_new(struct ibv_context *ibv_ctx, struct ibv_comp_channel **channel_ptr)
@@ -100,6 +107,7 @@ int rpma__cq_new(struct ibv_context *ibv_ctx, int cqe, struct ibv_comp_channel *
 	cq->ibv_cq = ibv_cq;
 	cq->channel = channel;
 	cq->is_channel_shared = shared_channel != NULL;
+	atomic_init(&cq->is_unarmed, false);
 	*cq_ptr = cq;
 	return 0;
 
@@ -145,7 +153,26 @@ int rpma__cq_next_event(struct ibv_comp_channel *channel, struct ibv_cq **ibv_cq
 
 int rpma__cq_arm(struct rpma_cq *cq)
 {
-	return arm(cq->ibv_cq);
+	const int ret = arm(cq->ibv_cq);
+
+	if (ret)
+		rpma__cq_leave_unarmed(cq);
+	return ret;
+}
+
+void rpma__cq_leave_unarmed(struct rpma_cq *cq)
+{
+	atomic_store(&cq->is_unarmed, true);
+}
+
+bool rpma__cq_is_unarmed(const struct rpma_cq *cq)
+{
+	return atomic_load(&cq->is_unarmed);
+}
+
+bool rpma__cq_claim_unarmed(struct rpma_cq *cq)
+{
+	return atomic_load(&cq->is_unarmed) && atomic_exchange(&cq->is_unarmed, false);
 }
 
 int rpma_cq_get_fd(const struct rpma_cq *cq, int *fd)

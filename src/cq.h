@@ -30,7 +30,15 @@ struct ibv_cq *rpma__cq_get_ibv_cq(const struct rpma_cq *cq);
 /* fetches one event and acknowledges it at once; tells which queue it is about */
 int rpma__cq_next_event(struct ibv_comp_channel *channel, struct ibv_cq **ibv_cq_ptr);
 
-/* asks for the next event */
+/* asks for the next event; when that fails, the queue is left unarmed */
 int rpma__cq_arm(struct rpma_cq *cq);
+
+/* asks for none: the queue notifies nobody until it is armed */
+void rpma__cq_leave_unarmed(struct rpma_cq *cq);
+
+bool rpma__cq_is_unarmed(const struct rpma_cq *cq);
+
+/* true: it was left unarmed, and it is the caller's to arm, nobody else's */
+bool rpma__cq_claim_unarmed(struct rpma_cq *cq);
 
 #endif /* RPMA_CQ_H */

@@ -71,6 +71,7 @@ HAS(RPMA_MR_USAGE_RECV, 0x80);
 HAS(RPMA_F_COMPLETION_ON_ERROR, 1);
 HAS(RPMA_F_COMPLETION_ALWAYS, 3);
 HAS(RPMA_ATOMIC_WRITE_ALIGNMENT, 8);
+HAS(RPMA_CONN_WAIT_ARM_LATER, 0x100);
 
 HAS(sizeof(struct rpma_conn_private_data), 16);
 HAS(offsetof(struct rpma_conn_private_data, ptr), 0);

@@ -51,15 +51,16 @@ static void wait__finds(void **state)
 					  "ibv_req_notify_cq");
 }
 
-/* flags is reserved, is_rcq may be NULL */
+/* unknown flags are ignored, is_rcq may be NULL */
 static void wait__optional(void **state)
 {
 	struct rpma_cq *found = NULL;
 
 	(void)state;
 	double_push_wc(u.qp->recv_cq, &wc);
-	assert_int_equal(rpma_conn_wait(u.conn, -1, &found, NULL), 0);
+	assert_int_equal(rpma_conn_wait(u.conn, ~RPMA_CONN_WAIT_ARM_LATER, &found, NULL), 0);
 	assert_ptr_equal(found, rcq);
+	assert_true(double_cq_is_armed(u.qp->recv_cq));
 }
 
 static void wait__without_rcq(void **state)
