@@ -143,8 +143,8 @@ int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr);
  *
  * Shape:     sets *peer_ptr to NULL, also when it fails. A pointer to NULL is fine.
  * Ownership: delete everything made out of the peer first: regions, endpoints, requests,
- *            connections. Otherwise the protection domain is busy, the call fails, and the domain
- *            is leaked.
+ *            connections, shared receive queues. Otherwise the protection domain is busy, the call
+ *            fails, and the domain is leaked.
  * Threads:   one per peer
  * Errors:    RPMA_E_INVAL     peer_ptr is NULL
  *            RPMA_E_PROVIDER  the protection domain could not be freed
@@ -396,6 +396,7 @@ int rpma_mr_remote_delete(struct rpma_mr_remote **mr_ptr);
 /* connection configuration */
 
 struct rpma_conn_cfg;
+struct rpma_srq;
 
 /* time-out of a new configuration, in milliseconds */
 #define RPMA_DEFAULT_TIMEOUT_MS 1000
@@ -405,7 +406,7 @@ struct rpma_conn_cfg;
  *
  * Shape:     with the values that hold when no configuration is given: time-out 1000 ms, completion
  *            queue 10, no receive completion queue (0), send queue 10, receive queue 10, completion
- *            channel not shared.
+ *            channel not shared, no shared receive queue.
  * Ownership: delete it with rpma_conn_cfg_delete. A call that takes a configuration copies what it
  *            needs.
  * Threads:   any
@@ -473,7 +474,8 @@ int rpma_conn_cfg_get_cq_size(const struct rpma_conn_cfg *cfg, uint32_t *cq_size
 /*
  * rpma_conn_cfg_set_rcq_size - length of a completion queue for receives alone
  *
- * Shape:     0 means that there is none: receives complete in the main completion queue.
+ * Shape:     0 means that there is none: receives complete in the main completion queue. With a
+ *            shared receive queue that has a completion queue the connection gets none either.
  * Units:     completions; values above INT_MAX count as INT_MAX
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg is NULL
@@ -517,6 +519,7 @@ int rpma_conn_cfg_get_sq_size(const struct rpma_conn_cfg *cfg, uint32_t *sq_size
 /*
  * rpma_conn_cfg_set_rq_size - length of the receive queue
  *
+ * Shape:     of no effect with a shared receive queue: its length counts.
  * Units:     receives
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg is NULL
@@ -538,7 +541,8 @@ int rpma_conn_cfg_get_rq_size(const struct rpma_conn_cfg *cfg, uint32_t *rq_size
  * rpma_conn_cfg_set_compl_channel - one completion channel for both completion queues, or one for
  * each
  *
- * Shape:     shared: wait with rpma_conn_wait. Not shared: wait with rpma_cq_wait.
+ * Shape:     shared: wait with rpma_conn_wait. Not shared: wait with rpma_cq_wait. A shared receive
+ *            queue with a completion queue of its own excludes a shared channel.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg is NULL
  * Source:    src/conn_cfg.c
@@ -553,6 +557,33 @@ int rpma_conn_cfg_set_compl_channel(struct rpma_conn_cfg *cfg, bool shared);
  * Source:    src/conn_cfg.c
  */
 int rpma_conn_cfg_get_compl_channel(const struct rpma_conn_cfg *cfg, bool *shared);
+
+/*
+ * rpma_conn_cfg_set_srq - take receives from a shared receive queue
+ *
+ * Shape:     the connection has no receives of its own then: post them with rpma_srq_recv. They
+ *            complete, with the connection's number in qp_num, in the shared receive queue's
+ *            completion queue; if it has none, in the connection's completion queue for receives;
+ *            if that does not exist either, in the main one. What was set can be replaced but not
+ *            taken back: connections without a shared receive queue need another configuration.
+ * Ownership: srq is stored, not looked at. A request made with the configuration, and then the
+ *            connection, borrows it until it is deleted. It must be of the same peer.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     cfg or srq is NULL
+ * Source:    src/conn_cfg.c
+ */
+int rpma_conn_cfg_set_srq(struct rpma_conn_cfg *cfg, struct rpma_srq *srq);
+
+/*
+ * rpma_conn_cfg_get_srq - the shared receive queue that was set
+ *
+ * Shape:     writes NULL if none was.
+ * Ownership: it stays whose it is.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     cfg or srq_ptr is NULL
+ * Source:    src/conn_cfg.c
+ */
+int rpma_conn_cfg_get_srq(const struct rpma_conn_cfg *cfg, struct rpma_srq **srq_ptr);
 
 /* connection, connection request, endpoint, completion queue */
 
@@ -645,7 +676,8 @@ int rpma_conn_get_cq(const struct rpma_conn *conn, struct rpma_cq **cq_ptr);
 /*
  * rpma_conn_get_rcq - the connection's completion queue for receives
  *
- * Shape:     writes NULL if it has none; see rpma_conn_cfg_set_rcq_size.
+ * Shape:     writes NULL if it has none; see rpma_conn_cfg_set_rcq_size. That of a shared receive
+ *            queue is not the connection's: see rpma_srq_get_rcq.
  * Ownership: the connection's; it ends with rpma_conn_delete.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     conn or rcq_ptr is NULL
@@ -732,7 +764,8 @@ int rpma_conn_delete(struct rpma_conn **conn_ptr);
  * Ownership: borrows peer until the connection is deleted; addr, port and cfg are read during the
  *            call. Goes on with rpma_conn_req_connect, or rpma_conn_req_delete.
  * Threads:   any
- * Errors:    RPMA_E_INVAL     peer, addr, port or req_ptr is NULL
+ * Errors:    RPMA_E_INVAL     peer, addr, port or req_ptr is NULL, or cfg has a shared completion
+ *                             channel and a shared receive queue with a completion queue
  *            RPMA_E_NOMEM     out of memory
  *            RPMA_E_PROVIDER  resolution failed or the device refuses a queue
  * Source:    src/conn_req.c
@@ -780,7 +813,8 @@ int rpma_conn_req_connect(struct rpma_conn_req **req_ptr,
  *            back as wr_id and may be NULL.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     req or dst is NULL, or the range is outside the region
- *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the receive queue is full
+ *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the receive queue is full; with
+ *                             a shared receive queue it always does, see rpma_srq_recv
  * Source:    src/conn_req.c
  */
 int rpma_conn_req_recv(struct rpma_conn_req *req, struct rpma_mr_local *dst, size_t offset,
@@ -849,7 +883,8 @@ int rpma_ep_get_fd(const struct rpma_ep *ep, int *fd);
  *            endpoint. Goes on with rpma_conn_req_connect, or rpma_conn_req_delete.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     ep or req_ptr is NULL, or the event is not a request; that event is
- *                             skipped
+ *                             skipped; or cfg does not go together (see rpma_conn_req_new); the
+ *                             peer is rejected
  *            RPMA_E_NO_EVENT  nothing is waiting (non-blocking), or a signal came; nothing is
  *                             logged
  *            RPMA_E_NOMEM     out of memory
@@ -860,6 +895,141 @@ int rpma_ep_get_fd(const struct rpma_ep *ep, int *fd);
  */
 int rpma_ep_next_conn_req(
 	struct rpma_ep *ep, const struct rpma_conn_cfg *cfg, struct rpma_conn_req **req_ptr);
+
+/* configuration of a shared receive queue */
+
+struct rpma_srq_cfg;
+
+/*
+ * rpma_srq_cfg_new - make a configuration for shared receive queues
+ *
+ * Shape:     with the values that hold when no configuration is given: receive queue 20, receive
+ *            completion queue 20.
+ * Ownership: delete it with rpma_srq_cfg_delete. A call that takes a configuration copies what it
+ *            needs.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     cfg_ptr is NULL
+ *            RPMA_E_NOMEM     out of memory; *cfg_ptr is then NULL
+ * Source:    src/srq_cfg.c
+ */
+int rpma_srq_cfg_new(struct rpma_srq_cfg **cfg_ptr);
+
+/*
+ * rpma_srq_cfg_delete - delete a configuration for shared receive queues
+ *
+ * Shape:     sets *cfg_ptr to NULL. A pointer to NULL is fine.
+ * Threads:   one per configuration
+ * Errors:    RPMA_E_INVAL     cfg_ptr is NULL
+ * Source:    src/srq_cfg.c
+ */
+int rpma_srq_cfg_delete(struct rpma_srq_cfg **cfg_ptr);
+
+/*
+ * rpma_srq_cfg_set_rq_size - length of the shared receive queue
+ *
+ * Shape:     the device may round up; it refuses 0, and more than it can hold, in rpma_srq_new.
+ * Units:     receives
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     cfg is NULL
+ * Source:    src/srq_cfg.c
+ */
+int rpma_srq_cfg_set_rq_size(struct rpma_srq_cfg *cfg, uint32_t rq_size);
+
+/*
+ * rpma_srq_cfg_get_rq_size - the length that was set for the shared receive queue
+ *
+ * Units:     receives
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     cfg or rq_size is NULL
+ * Source:    src/srq_cfg.c
+ */
+int rpma_srq_cfg_get_rq_size(const struct rpma_srq_cfg *cfg, uint32_t *rq_size);
+
+/*
+ * rpma_srq_cfg_set_rcq_size - length of a completion queue for the receives of all connections
+ *
+ * Shape:     it has to hold every completion that is not fetched yet; rq_size is always enough. 0
+ *            means that there is none: receives complete with the connection that took them, see
+ *            rpma_conn_cfg_set_srq.
+ * Units:     completions; values above INT_MAX count as INT_MAX
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     cfg is NULL
+ * Source:    src/srq_cfg.c
+ */
+int rpma_srq_cfg_set_rcq_size(struct rpma_srq_cfg *cfg, uint32_t rcq_size);
+
+/*
+ * rpma_srq_cfg_get_rcq_size - the length that was set for the completion queue
+ *
+ * Units:     completions
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     cfg or rcq_size is NULL
+ * Source:    src/srq_cfg.c
+ */
+int rpma_srq_cfg_get_rcq_size(const struct rpma_srq_cfg *cfg, uint32_t *rcq_size);
+
+/* shared receive queue: receives that several connections of a peer draw from */
+
+/*
+ * rpma_srq_new - make a shared receive queue
+ *
+ * Shape:     cfg may be NULL: see rpma_srq_cfg_new. Connections come to it by
+ *            rpma_conn_cfg_set_srq. Receives may be posted before there is one.
+ * Ownership: borrows peer until rpma_srq_delete; cfg is read during the call.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     peer or srq_ptr is NULL
+ *            RPMA_E_NOMEM     out of memory; *srq_ptr is then NULL
+ *            RPMA_E_PROVIDER  the device refuses a queue
+ * Source:    src/srq.c
+ */
+int rpma_srq_new(struct rpma_peer *peer, struct rpma_srq_cfg *cfg, struct rpma_srq **srq_ptr);
+
+/*
+ * rpma_srq_delete - delete a shared receive queue
+ *
+ * Shape:     runs every step, whatever fails, and sets *srq_ptr to NULL, so it cannot be called
+ *            again. A pointer to NULL is fine.
+ * Ownership: delete its connections and their requests first, or the device refuses. Ends the
+ *            queue's completion queue. Receives nobody took are dropped without a completion, and
+ *            their memory is the caller's again. What the device could not give back is leaked; it
+ *            may still write to memory that was posted.
+ * Threads:   one per shared receive queue
+ * Errors:    RPMA_E_INVAL     srq_ptr is NULL
+ *            RPMA_E_PROVIDER  the first step that failed; EBUSY means that there are connections
+ * Source:    src/srq.c
+ */
+int rpma_srq_delete(struct rpma_srq **srq_ptr);
+
+/*
+ * rpma_srq_recv - post one receive for whichever connection gets a message next
+ *
+ * Shape:     queues and returns; never waits. Completes as in rpma_recv, with the number of the
+ *            connection that took it in qp_num (see rpma_conn_get_qp_num). A connection that ends
+ *            leaves the receives to the others. A NULL region with offset and len 0 takes an empty
+ *            message.
+ * Units:     offset and len in bytes, inside the region; len at most UINT32_MAX
+ * Ownership: borrows dst's memory until the receive completes, or the shared receive queue was
+ *            deleted. op_context comes back as wr_id.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     srq is NULL, dst is NULL and offset or len is not 0, or the range is
+ *                             outside the region
+ *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the queue is full
+ * Source:    src/srq.c
+ */
+int rpma_srq_recv(struct rpma_srq *srq, struct rpma_mr_local *dst, size_t offset, size_t len,
+	const void *op_context);
+
+/*
+ * rpma_srq_get_rcq - the completion queue for the receives of all connections
+ *
+ * Shape:     writes NULL if there is none; see rpma_srq_cfg_set_rcq_size. Its completion channel is
+ *            its own: wait with rpma_cq_wait.
+ * Ownership: the shared receive queue's; it ends with rpma_srq_delete.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     srq or rcq_ptr is NULL
+ * Source:    src/srq.c
+ */
+int rpma_srq_get_rcq(const struct rpma_srq *srq, struct rpma_cq **rcq_ptr);
 
 /* remote operations: one work request each */
 
@@ -939,7 +1109,8 @@ int rpma_send_with_imm(struct rpma_conn *conn, const struct rpma_mr_local *src, 
  * Threads:   any
  * Errors:    RPMA_E_INVAL     conn is NULL, dst is NULL and offset or len is not 0, or the range is
  *                             outside the region
- *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the receive queue is full
+ *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the receive queue is full; with
+ *                             a shared receive queue it always does, see rpma_srq_recv
  * Source:    src/op.c
  */
 int rpma_recv(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t offset, size_t len,

@@ -7,7 +7,6 @@
  * Plain values, each atomic by itself: several threads may set and get them on one object.
  */
 
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -25,6 +24,7 @@ struct rpma_conn_cfg {
 	_Atomic uint32_t sq_size;
 	_Atomic uint32_t rq_size;
 	atomic_bool is_channel_shared;
+	_Atomic(struct rpma_srq *) srq; /* NULL: none */
 };
 
 static const struct rpma_conn_cfg defaults = {
@@ -34,6 +34,7 @@ static const struct rpma_conn_cfg defaults = {
 	.sq_size = DEFAULT_SQ_SIZE,
 	.rq_size = DEFAULT_RQ_SIZE,
 	.is_channel_shared = false,
+	.srq = NULL,
 };
 
 static const struct rpma_conn_cfg *or_defaults(const struct rpma_conn_cfg *cfg)
@@ -41,24 +42,19 @@ static const struct rpma_conn_cfg *or_defaults(const struct rpma_conn_cfg *cfg)
 	return cfg ? cfg : &defaults;
 }
 
-static int clip(uint32_t size)
-{
-	return size > INT_MAX ? INT_MAX : (int)size;
-}
-
 int rpma__conn_cfg_timeout_ms(const struct rpma_conn_cfg *cfg)
 {
 	return atomic_load(&or_defaults(cfg)->timeout_ms);
 }
 
-int rpma__conn_cfg_cqe(const struct rpma_conn_cfg *cfg)
+uint32_t rpma__conn_cfg_cq_size(const struct rpma_conn_cfg *cfg)
 {
-	return clip(atomic_load(&or_defaults(cfg)->cq_size));
+	return atomic_load(&or_defaults(cfg)->cq_size);
 }
 
-int rpma__conn_cfg_rcqe(const struct rpma_conn_cfg *cfg)
+uint32_t rpma__conn_cfg_rcq_size(const struct rpma_conn_cfg *cfg)
 {
-	return clip(atomic_load(&or_defaults(cfg)->rcq_size));
+	return atomic_load(&or_defaults(cfg)->rcq_size);
 }
 
 uint32_t rpma__conn_cfg_sq_size(const struct rpma_conn_cfg *cfg)
@@ -74,6 +70,11 @@ uint32_t rpma__conn_cfg_rq_size(const struct rpma_conn_cfg *cfg)
 bool rpma__conn_cfg_is_channel_shared(const struct rpma_conn_cfg *cfg)
 {
 	return atomic_load(&or_defaults(cfg)->is_channel_shared);
+}
+
+struct rpma_srq *rpma__conn_cfg_srq(const struct rpma_conn_cfg *cfg)
+{
+	return atomic_load(&or_defaults(cfg)->srq);
 }
 
 int rpma_conn_cfg_new(struct rpma_conn_cfg **cfg_ptr)
@@ -94,6 +95,7 @@ int rpma_conn_cfg_new(struct rpma_conn_cfg **cfg_ptr)
 	atomic_init(&cfg->sq_size, DEFAULT_SQ_SIZE);
 	atomic_init(&cfg->rq_size, DEFAULT_RQ_SIZE);
 	atomic_init(&cfg->is_channel_shared, false);
+	atomic_init(&cfg->srq, NULL);
 	return 0;
 }
 
@@ -212,5 +214,23 @@ int rpma_conn_cfg_get_compl_channel(const struct rpma_conn_cfg *cfg, bool *share
 		return RPMA_E_INVAL;
 
 	*shared = atomic_load(&cfg->is_channel_shared);
+	return 0;
+}
+
+int rpma_conn_cfg_set_srq(struct rpma_conn_cfg *cfg, struct rpma_srq *srq)
+{
+	if (!cfg || !srq)
+		return RPMA_E_INVAL;
+
+	atomic_store(&cfg->srq, srq);
+	return 0;
+}
+
+int rpma_conn_cfg_get_srq(const struct rpma_conn_cfg *cfg, struct rpma_srq **srq_ptr)
+{
+	if (!cfg || !srq_ptr)
+		return RPMA_E_INVAL;
+
+	*srq_ptr = atomic_load(&cfg->srq);
 	return 0;
 }

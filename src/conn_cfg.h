@@ -13,13 +13,11 @@
 #include "librpma.h"
 
 int rpma__conn_cfg_timeout_ms(const struct rpma_conn_cfg *cfg);
-
-/* lengths of completion queues, as ibv_create_cq(3) takes them: at most INT_MAX */
-int rpma__conn_cfg_cqe(const struct rpma_conn_cfg *cfg);
-int rpma__conn_cfg_rcqe(const struct rpma_conn_cfg *cfg);
-
+uint32_t rpma__conn_cfg_cq_size(const struct rpma_conn_cfg *cfg);
+uint32_t rpma__conn_cfg_rcq_size(const struct rpma_conn_cfg *cfg);
 uint32_t rpma__conn_cfg_sq_size(const struct rpma_conn_cfg *cfg);
 uint32_t rpma__conn_cfg_rq_size(const struct rpma_conn_cfg *cfg);
 bool rpma__conn_cfg_is_channel_shared(const struct rpma_conn_cfg *cfg);
+struct rpma_srq *rpma__conn_cfg_srq(const struct rpma_conn_cfg *cfg); /* NULL: none */
 
 #endif /* RPMA_CONN_CFG_H */

@@ -18,6 +18,7 @@
  * Takes the event's id over on success. The event stays the caller's, to be acknowledged.
  *
  * ERRORS
+ * - RPMA_E_INVAL     cfg contradicts itself; see rpma__link_new()
  * - RPMA_E_NOMEM     out of memory
  * - RPMA_E_PROVIDER  the device refuses a queue; errno tells why
  */

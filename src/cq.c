@@ -76,9 +76,10 @@ static int arm(struct ibv_cq *ibv_cq)
 	return RPMA_E_PROVIDER;
 }
 
-int rpma__cq_new(struct ibv_context *ibv_ctx, int cqe, struct ibv_comp_channel *shared_channel,
-	struct rpma_cq **cq_ptr)
+int rpma__cq_new(struct ibv_context *ibv_ctx, uint32_t size,
+	struct ibv_comp_channel *shared_channel, struct rpma_cq **cq_ptr)
 {
+	const int cqe = size > INT_MAX ? INT_MAX : (int)size;
 	struct ibv_comp_channel *channel = shared_channel;
 	struct ibv_cq *ibv_cq;
 	struct rpma_cq *cq;

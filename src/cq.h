@@ -18,9 +18,9 @@
 int rpma__cq_channel_new(struct ibv_context *ibv_ctx, struct ibv_comp_channel **channel_ptr);
 int rpma__cq_channel_delete(struct ibv_comp_channel *channel);
 
-/* with a channel of its own if shared_channel is NULL; armed */
-int rpma__cq_new(struct ibv_context *ibv_ctx, int cqe, struct ibv_comp_channel *shared_channel,
-	struct rpma_cq **cq_ptr);
+/* with a channel of its own if shared_channel is NULL; armed; a size above INT_MAX is clipped */
+int rpma__cq_new(struct ibv_context *ibv_ctx, uint32_t size,
+	struct ibv_comp_channel *shared_channel, struct rpma_cq **cq_ptr);
 
 /* runs all steps and frees, whatever fails; accepts a pointer to NULL; the first failure counts */
 int rpma__cq_delete(struct rpma_cq **cq_ptr);

@@ -14,6 +14,7 @@
 #include "link.h"
 #include "log.h"
 #include "peer.h"
+#include "srq.h"
 
 /* a build for debugging tells between which ports a connection is made */
 static void log_gids(const struct rdma_cm_id *id)
@@ -35,29 +36,40 @@ static void log_gids(const struct rdma_cm_id *id)
 int rpma__link_new(struct rpma_peer *peer, struct rdma_cm_id *id, const struct rpma_conn_cfg *cfg,
 	struct rpma__link **link_ptr)
 {
-	const int rcqe = rpma__conn_cfg_rcqe(cfg);
-	struct rpma__link *link = calloc(1, sizeof(*link));
+	const bool is_channel_shared = rpma__conn_cfg_is_channel_shared(cfg);
+	const struct rpma_srq *srq = rpma__conn_cfg_srq(cfg);
+	struct rpma_cq *recv_cq = srq ? rpma__srq_get_rcq(srq) : NULL;
+	const uint32_t rcq_size = recv_cq ? 0 : rpma__conn_cfg_rcq_size(cfg);
+	struct rpma__link *link;
 	int ret;
 
+	if (recv_cq && is_channel_shared) {
+		RPMA_LOG_ERROR("the completion channel cannot be shared: the shared receive queue "
+			       "has a completion queue, with a channel of its own");
+		return RPMA_E_INVAL;
+	}
+	link = calloc(1, sizeof(*link));
 	if (!link)
 		return RPMA_E_NOMEM;
 
 	link->id = id;
-	if (rpma__conn_cfg_is_channel_shared(cfg)) {
+	if (is_channel_shared) {
 		ret = rpma__cq_channel_new(id->verbs, &link->channel);
 		if (ret)
 			goto err_free;
 	}
-	ret = rpma__cq_new(id->verbs, rpma__conn_cfg_cqe(cfg), link->channel, &link->cq);
+	ret = rpma__cq_new(id->verbs, rpma__conn_cfg_cq_size(cfg), link->channel, &link->cq);
 	if (ret)
 		goto err_channel_delete;
-	if (rcqe) {
-		ret = rpma__cq_new(id->verbs, rcqe, link->channel, &link->rcq);
+	if (rcq_size) {
+		ret = rpma__cq_new(id->verbs, rcq_size, link->channel, &link->rcq);
 		if (ret)
 			goto err_cq_delete;
 	}
-	ret = rpma__peer_create_qp(peer, id, cfg, rpma__cq_get_ibv_cq(link->cq),
-		rpma__cq_get_ibv_cq(link->rcq ? link->rcq : link->cq));
+	if (!recv_cq)
+		recv_cq = link->rcq ? link->rcq : link->cq;
+	ret = rpma__peer_create_qp(
+		peer, id, cfg, rpma__cq_get_ibv_cq(link->cq), rpma__cq_get_ibv_cq(recv_cq));
 	if (ret)
 		goto err_rcq_delete;
 

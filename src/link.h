@@ -19,7 +19,8 @@
 struct rpma__link {
 	struct rdma_cm_id *id;
 	struct rpma_cq *cq;
-	struct rpma_cq *rcq; /* NULL: receives complete in cq */
+	struct rpma_cq
+		*rcq; /* NULL: receives complete in cq, or in that of the shared receive queue */
 	struct ibv_comp_channel *channel; /* NULL: each completion queue has its own */
 	struct rdma_event_channel *evch; /* NULL: the id's events do not come to the link yet */
 
@@ -32,6 +33,7 @@ struct rpma__link {
  * rpma__link_new - make the queues of an id; the link takes the id over on success
  *
  * ERRORS
+ * - RPMA_E_INVAL     cfg wants a shared channel, and a shared receive queue that has its own
  * - RPMA_E_NOMEM     out of memory
  * - RPMA_E_PROVIDER  the device refuses a queue; errno tells why
  */

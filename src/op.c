@@ -105,24 +105,49 @@ int rpma_send_with_imm(struct rpma_conn *conn, const struct rpma_mr_local *src, 
 	return send_message(conn, src, offset, len, flags, &wr, IBV_WR_SEND_WITH_IMM, op_context);
 }
 
+static int describe_recv(struct ibv_recv_wr *wr, const struct rpma_mr_local *dst, size_t offset,
+	size_t len, struct ibv_sge *sge, const void *op_context)
+{
+	wr->wr_id = (uint64_t)(uintptr_t)op_context;
+	wr->next = NULL;
+	wr->sg_list = sge;
+	if (local_range(dst, offset, len, &wr->sg_list))
+		return RPMA_E_INVAL;
+	wr->num_sge = wr->sg_list ? 1 : 0;
+	return 0;
+}
+
 int rpma__op_recv(struct ibv_qp *qp, const struct rpma_mr_local *dst, size_t offset, size_t len,
 	const void *op_context)
 {
-	struct ibv_sge sge, *sge_ptr = &sge;
 	struct ibv_recv_wr wr, *bad_wr;
+	struct ibv_sge sge;
 	int ret;
 
-	if (local_range(dst, offset, len, &sge_ptr))
+	if (describe_recv(&wr, dst, offset, len, &sge, op_context))
 		return RPMA_E_INVAL;
-	wr.wr_id = (uint64_t)(uintptr_t)op_context;
-	wr.next = NULL;
-	wr.sg_list = sge_ptr;
-	wr.num_sge = sge_ptr ? 1 : 0;
 	ret = ibv_post_recv(qp, &wr, &bad_wr);
 	if (!ret)
 		return 0;
 	rpma__err_set_errno(ret);
 	RPMA_LOG_PROVIDER("ibv_post_recv()");
+	return RPMA_E_PROVIDER;
+}
+
+int rpma__op_srq_recv(struct ibv_srq *srq, const struct rpma_mr_local *dst, size_t offset,
+	size_t len, const void *op_context)
+{
+	struct ibv_recv_wr wr, *bad_wr;
+	struct ibv_sge sge;
+	int ret;
+
+	if (describe_recv(&wr, dst, offset, len, &sge, op_context))
+		return RPMA_E_INVAL;
+	ret = ibv_post_srq_recv(srq, &wr, &bad_wr);
+	if (!ret)
+		return 0;
+	rpma__err_set_errno(ret);
+	RPMA_LOG_PROVIDER("ibv_post_srq_recv()");
 	return RPMA_E_PROVIDER;
 }
 

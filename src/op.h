@@ -18,4 +18,8 @@
 int rpma__op_recv(struct ibv_qp *qp, const struct rpma_mr_local *dst, size_t offset, size_t len,
 	const void *op_context);
 
+/* the same on a shared receive queue */
+int rpma__op_srq_recv(struct ibv_srq *srq, const struct rpma_mr_local *dst, size_t offset,
+	size_t len, const void *op_context);
+
 #endif /* RPMA_OP_H */

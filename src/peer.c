@@ -11,6 +11,7 @@
 #include "lock.h"
 #include "log.h"
 #include "peer.h"
+#include "srq.h"
 
 /* one buffer per operation */
 #define MAX_SGE 1
@@ -62,9 +63,11 @@ int rpma__peer_usage_to_access(const struct rpma_peer *peer, int usage)
 static int create_qp(struct rpma_peer *peer, struct rdma_cm_id *id, const struct rpma_conn_cfg *cfg,
 	struct ibv_cq *send_cq, struct ibv_cq *recv_cq, uint32_t inline_size)
 {
+	const struct rpma_srq *srq = rpma__conn_cfg_srq(cfg);
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = send_cq,
 		.recv_cq = recv_cq,
+		.srq = srq ? rpma__srq_get_ibv_srq(srq) : NULL,
 		.cap = {
 			.max_send_wr = rpma__conn_cfg_sq_size(cfg),
 			.max_recv_wr = rpma__conn_cfg_rq_size(cfg),

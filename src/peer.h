@@ -23,8 +23,8 @@ RPMA_PRIVATE_API struct ibv_pd *rpma__peer_pd(const struct rpma_peer *peer);
 /*
  * rpma__peer_create_qp - give an id its queue pair, in the peer's protection domain
  *
- * The depths come from cfg; NULL means the defaults. recv_cq may be send_cq. id gets the queue
- * pair, to be destroyed with rdma_destroy_qp(3).
+ * The depths and the shared receive queue come from cfg; NULL means the defaults. recv_cq may be
+ * send_cq. id gets the queue pair, to be destroyed with rdma_destroy_qp(3).
  *
  * ERRORS
  * - RPMA_E_PROVIDER  rdma_create_qp_ex(3) failed; errno tells why

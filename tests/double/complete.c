@@ -13,9 +13,14 @@
 
 static void complete(struct qp *qp, bool is_recv, enum ibv_wc_status status, struct ibv_wc *wc)
 {
-	struct queue *queue = is_recv ? &qp->rq : &qp->sq;
+	struct queue *queue = is_recv ? double__recvs(qp) : &qp->sq;
 	const struct double_wr *wr = &queue->ring[queue->completed % queue->size].wr;
-	const uint64_t number = queue->completed++;
+	const bool is_shared = is_recv && qp->qp.srq;
+	struct cqe cqe = {
+		.is_recv = is_recv,
+		.srq = is_shared ? OF(srq, srq, qp->qp.srq) : NULL,
+		.number = queue->completed++,
+	};
 
 	if (status != IBV_WC_SUCCESS) {
 		memset(wc, 0xa5, sizeof(*wc)); /* what a failure leaves undefined */
@@ -24,9 +29,10 @@ static void complete(struct qp *qp, bool is_recv, enum ibv_wc_status status, str
 	wc->wr_id = wr->wr_id;
 	wc->status = status;
 	wc->qp_num = qp->qp.qp_num;
+	cqe.wc = *wc;
 	if (is_recv || status != IBV_WC_SUCCESS || (wr->send_flags & IBV_SEND_SIGNALED) ||
 		qp->attr.sq_sig_all)
-		double__push_cqe(is_recv ? qp->qp.recv_cq : qp->qp.send_cq, wc, is_recv, number);
+		double__push_cqe(is_recv ? qp->qp.recv_cq : qp->qp.send_cq, &cqe);
 }
 
 static enum ibv_wc_opcode wc_opcode(enum ibv_wr_opcode opcode)
@@ -97,11 +103,12 @@ static enum ibv_wc_status take(
 		.wc_flags = imm ? IBV_WC_WITH_IMM : 0,
 		.imm_data = imm ? *imm : 0,
 	};
+	const struct queue *rq = double__recvs(qp);
 	const struct wr *recv;
 
-	if (qp->rq.completed == qp->rq.posted)
+	if (rq->completed == rq->posted)
 		return NOT_READY;
-	recv = &qp->rq.ring[qp->rq.completed % qp->rq.size];
+	recv = &rq->ring[rq->completed % rq->size];
 	if (!is_write && double__length(&recv->wr) < len) {
 		complete(qp, true, IBV_WC_LOC_LEN_ERR, &wc);
 		return IBV_WC_REM_INV_REQ_ERR;
@@ -160,7 +167,8 @@ static enum ibv_wc_status execute(struct qp *qp, const struct wr *wr)
 	case IBV_WR_RDMA_WRITE:
 		return rdma(wr, len);
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		if (qp->paired && qp->paired->rq.completed == qp->paired->rq.posted)
+		if (qp->paired &&
+			double__recvs(qp->paired)->completed == double__recvs(qp->paired)->posted)
 			return NOT_READY;
 		status = rdma(wr, len);
 		return status ? status : message(qp, wr, len, true);
@@ -203,11 +211,12 @@ unsigned double_complete_send(struct ibv_qp *ibv_qp, unsigned k, enum ibv_wc_sta
 unsigned double_complete_recv(struct ibv_qp *ibv_qp, unsigned k, enum ibv_wc_status status)
 {
 	struct qp *qp = OF(qp, qp, ibv_qp);
+	const struct queue *rq = double__recvs(qp);
 	struct ibv_wc wc = { .opcode = IBV_WC_RECV };
 	unsigned count = 0;
 
 	double__lock();
-	while (count < k && qp->rq.completed < qp->rq.posted && ibv_qp->state != IBV_QPS_ERR) {
+	while (count < k && rq->completed < rq->posted && ibv_qp->state != IBV_QPS_ERR) {
 		complete(qp, true, status, &wc);
 		if (status != IBV_WC_SUCCESS)
 			double__qp_error(ibv_qp);

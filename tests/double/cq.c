@@ -186,7 +186,7 @@ void ibv_ack_cq_events(struct ibv_cq *ibv_cq, unsigned int nevents)
 	double__leave();
 }
 
-void double__push_cqe(struct ibv_cq *ibv_cq, const struct ibv_wc *wc, bool is_recv, uint64_t number)
+void double__push_cqe(struct ibv_cq *ibv_cq, const struct cqe *cqe)
 {
 	struct cq *cq = OF(cq, cq, ibv_cq);
 
@@ -194,15 +194,28 @@ void double__push_cqe(struct ibv_cq *ibv_cq, const struct ibv_wc *wc, bool is_re
 		double__problem("completion queue of %d overrun", cq->cq.cqe);
 		return;
 	}
-	cq->ring[(cq->head + cq->count) % (unsigned)cq->cq.cqe] = (struct cqe){
-		.wc = *wc,
-		.is_recv = is_recv,
-		.number = number,
-	};
+	cq->ring[(cq->head + cq->count) % (unsigned)cq->cq.cqe] = *cqe;
 	cq->count++;
 	if (cq->is_armed) {
 		cq->is_armed = false;
 		push_cq_event(cq);
+	}
+}
+
+void double__cq_forget_srq(const struct srq *srq)
+{
+	struct object *object;
+	unsigned i;
+
+	for (object = double__last(DOUBLE_CQ); object; object = object->next) {
+		struct cq *cq = (struct cq *)object;
+
+		for (i = 0; object->kind == DOUBLE_CQ && i < (unsigned)cq->cq.cqe; i++) {
+			if (cq->ring[i].srq != srq)
+				continue;
+			cq->ring[i].srq = NULL;
+			cq->ring[i].number = UINT64_MAX;
+		}
 	}
 }
 
@@ -232,8 +245,10 @@ void double_spurious_event(struct ibv_cq *cq)
 
 void double_push_wc(struct ibv_cq *cq, const struct ibv_wc *wc)
 {
+	const struct cqe cqe = { .wc = *wc, .number = UINT64_MAX };
+
 	double__lock();
-	double__push_cqe(cq, wc, false, UINT64_MAX);
+	double__push_cqe(cq, &cqe);
 	double__leave();
 }
 
@@ -267,7 +282,9 @@ int double__poll_cq(struct ibv_cq *ibv_cq, int num_entries, struct ibv_wc *wc)
 		const struct cqe *cqe = &cq->ring[cq->head];
 
 		wc[count++] = cqe->wc;
-		if (cqe->number != UINT64_MAX)
+		if (cqe->srq)
+			cqe->srq->rq.reclaimed++;
+		else if (cqe->number != UINT64_MAX)
 			double__qp_polled(cqe->wc.qp_num, cqe->is_recv, cqe->number);
 		cq->head = (cq->head + 1) % (unsigned)cq->cq.cqe;
 		cq->count--;

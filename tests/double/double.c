@@ -61,6 +61,7 @@ static const char *const kind_names[DOUBLE_KINDS] = {
 	[DOUBLE_COMP_CHANNEL] = "completion channel",
 	[DOUBLE_CQ] = "completion queue",
 	[DOUBLE_QP] = "queue pair",
+	[DOUBLE_SRQ] = "shared receive queue",
 };
 
 void double__lock(void)
@@ -338,6 +339,9 @@ static void forget(struct object *object)
 	case DOUBLE_QP:
 		free(((struct qp *)object)->sq.ring);
 		free(((struct qp *)object)->rq.ring);
+		break;
+	case DOUBLE_SRQ:
+		free(((struct srq *)object)->rq.ring);
 		break;
 	default:
 		double__cm_forget(object);

@@ -52,6 +52,7 @@ enum double_kind {
 	DOUBLE_COMP_CHANNEL,
 	DOUBLE_CQ,
 	DOUBLE_QP,
+	DOUBLE_SRQ,
 	DOUBLE_KINDS
 };
 
@@ -65,7 +66,7 @@ struct double_device {
 	bool odp_is_complete; /* RC reads and writes too; default: yes */
 	bool takes_advice; /* about regions; default: yes */
 	uint32_t max_inline; /* bytes; default: 256 */
-	uint32_t max_wr; /* per queue; default: 16384 */
+	uint32_t max_wr; /* per queue, shared ones too; default: 16384 */
 	int max_cqe; /* default: 65536 */
 	int max_rd_atomic; /* reads in flight; default: 16 */
 	uint32_t max_msg_size; /* bytes; default: 1 GiB */
@@ -195,8 +196,19 @@ unsigned double_complete_recv(struct ibv_qp *qp, unsigned k, enum ibv_wc_status 
 /* a message arrives: the oldest receive completes; imm may be NULL; false if none is posted */
 bool double_deliver(struct ibv_qp *qp, const void *data, uint32_t len, const uint32_t *imm);
 
-/* moves the queue pair to error; everything posted, signalled or not, completes as flushed */
+/*
+ * moves the queue pair to error; everything posted, signalled or not, completes as flushed, but for
+ * receives of a shared receive queue, which stay there
+ */
 unsigned double_flush(struct ibv_qp *qp);
+
+/* ---- shared receive queues ---- */
+
+/* what double_pending_recv() and its like say of a queue pair concerns receives of its own */
+struct ibv_srq *double_last_srq(void);
+const struct ibv_srq_init_attr *double_srq_attr(const struct ibv_srq *srq);
+const struct double_wr *double_srq_last_recv(const struct ibv_srq *srq); /* NULL: none yet */
+unsigned double_srq_pending_recvs(const struct ibv_srq *srq);
 
 /* ---- regions and the rest ---- */
 

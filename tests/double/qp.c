@@ -56,6 +56,7 @@ struct ibv_qp *double__qp_new(
 		.pd = pd,
 		.send_cq = attr->send_cq,
 		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
 		.qp_num = ++last_qp_num,
 		.state = IBV_QPS_INIT,
 		.qp_type = IBV_QPT_RC,
@@ -70,6 +71,8 @@ struct ibv_qp *double__qp_new(
 	OF(pd, pd, pd)->object.refs++;
 	OF(cq, cq, attr->send_cq)->object.refs++;
 	OF(cq, cq, attr->recv_cq)->object.refs++;
+	if (attr->srq)
+		OF(srq, srq, attr->srq)->object.refs++;
 	return &qp->qp;
 }
 
@@ -84,6 +87,8 @@ void double__qp_free(struct ibv_qp *ibv_qp)
 	OF(pd, pd, ibv_qp->pd)->object.refs--;
 	OF(cq, cq, ibv_qp->send_cq)->object.refs--;
 	OF(cq, cq, ibv_qp->recv_cq)->object.refs--;
+	if (ibv_qp->srq)
+		OF(srq, srq, ibv_qp->srq)->object.refs--;
 	free(qp->sq.ring);
 	free(qp->rq.ring);
 	double__free(qp);
@@ -105,7 +110,7 @@ static bool uses(const struct queue *queue, uint32_t lkey)
 	return false;
 }
 
-bool double__qp_uses(uint32_t lkey)
+bool double__is_posted(uint32_t lkey)
 {
 	struct object *object;
 
@@ -113,6 +118,10 @@ bool double__qp_uses(uint32_t lkey)
 		const struct qp *qp = (struct qp *)object;
 
 		if (object->kind == DOUBLE_QP && (uses(&qp->sq, lkey) || uses(&qp->rq, lkey)))
+			return true;
+	}
+	for (object = double__last(DOUBLE_SRQ); object; object = object->next) {
+		if (object->kind == DOUBLE_SRQ && uses(&((struct srq *)object)->rq, lkey))
 			return true;
 	}
 	return false;
@@ -213,30 +222,52 @@ int double__post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct ibv_
 	return ret;
 }
 
-int double__post_recv(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+int double__add_recvs(struct queue *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	struct qp *qp = OF(qp, qp, ibv_qp);
 	struct wr *added;
-	int ret = 0;
+	int ret;
 
-	*bad_wr = wr;
-	if (double__enter("ibv_post_recv"))
-		return double__errno();
-	qp->rq.doorbells++;
+	queue->doorbells++;
 	for (; wr; wr = wr->next) {
 		struct double_wr record = {
 			.wr_id = wr->wr_id,
 			.is_recv = true,
-			.doorbell = qp->rq.doorbells,
+			.doorbell = queue->doorbells,
 		};
 
 		*bad_wr = wr;
 		copy_sge(&record, wr->sg_list, wr->num_sge);
-		ret = add(&qp->rq, &record, &added);
+		ret = add(queue, &record, &added);
 		if (ret)
-			break;
-		qp->rq.posted++;
+			return ret;
+		queue->posted++;
 	}
+	return 0;
+}
+
+/* a receive came for whoever has a message for one of its queue pairs */
+void double__run_senders_to(const struct ibv_srq *srq)
+{
+	struct object *object;
+
+	for (object = double__last(DOUBLE_QP); object; object = object->next) {
+		struct qp *qp = (struct qp *)object;
+
+		if (object->kind == DOUBLE_QP && qp->qp.srq == srq && qp->paired)
+			run(qp->paired);
+	}
+}
+
+int double__post_recv(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct qp *qp = OF(qp, qp, ibv_qp);
+	int ret;
+
+	*bad_wr = wr;
+	if (double__enter("ibv_post_recv"))
+		return double__errno();
+	/* a device gives such a queue pair no queue of its own */
+	ret = ibv_qp->srq ? EINVAL : double__add_recvs(&qp->rq, wr, bad_wr);
 	run(qp);
 	if (qp->paired)
 		run(qp->paired);

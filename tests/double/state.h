@@ -85,6 +85,7 @@ struct cq_event {
 struct cqe {
 	struct ibv_wc wc;
 	bool is_recv;
+	struct srq *srq; /* whose receive it was; NULL: that of a queue pair */
 	uint64_t number; /* of the work request in its queue; UINT64_MAX: of none */
 };
 
@@ -129,6 +130,14 @@ struct queue {
 	struct double_wr last;
 };
 
+/* receives complete in any of its queue pairs; reclaimed counts them, in whatever order */
+struct srq {
+	struct object object;
+	struct ibv_srq srq;
+	struct ibv_srq_init_attr attr;
+	struct queue rq;
+};
+
 struct qp {
 	struct object object;
 	struct ibv_qp qp;
@@ -171,7 +180,8 @@ void double__bell_unring(struct bell *bell);
 
 /* cq.c */
 
-void double__push_cqe(struct ibv_cq *cq, const struct ibv_wc *wc, bool is_recv, uint64_t number);
+void double__push_cqe(struct ibv_cq *cq, const struct cqe *cqe);
+void double__cq_forget_srq(const struct srq *srq);
 int double__poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 int double__req_notify_cq(struct ibv_cq *cq, int solicited_only);
 void double__cq_reset(void);
@@ -188,9 +198,16 @@ struct ibv_qp *double__qp_new(
 void double__qp_free(struct ibv_qp *ibv_qp);
 void double__qp_error(struct ibv_qp *ibv_qp);
 void double__qp_polled(uint32_t qp_num, bool is_recv, uint64_t number);
-bool double__qp_uses(uint32_t lkey);
+bool double__is_posted(uint32_t lkey); /* in a work request, shared receives too */
 int double__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int double__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int double__add_recvs(struct queue *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+void double__run_senders_to(const struct ibv_srq *srq);
+
+/* srq.c */
+
+struct queue *double__recvs(struct qp *qp); /* where its messages find a receive */
+int double__post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
 /* complete.c */
 

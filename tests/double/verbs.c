@@ -114,6 +114,7 @@ static struct verbs_context verbs = {
 			.req_notify_cq = double__req_notify_cq,
 			.post_send = double__post_send,
 			.post_recv = double__post_recv,
+			.post_srq_recv = double__post_srq_recv,
 		},
 		.cmd_fd = -1,
 		.num_comp_vectors = 1,
@@ -229,7 +230,7 @@ int ibv_dereg_mr(struct ibv_mr *ibv_mr)
 	if (fails) {
 		double__gone(mr);
 	} else {
-		if (double__qp_uses(ibv_mr->lkey))
+		if (double__is_posted(ibv_mr->lkey))
 			double__problem("region deregistered under a posted work request");
 		double__free(mr);
 	}
