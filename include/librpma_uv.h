@@ -352,7 +352,9 @@ typedef void (*rpma_uv_conn_req_cb)(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, v
  * Ownership:  *ep_ptr is the reactor's until the callback of rpma_uv_ep_close(). Untouched on
  *             failure.
  * Errors:     UV_EINVAL      NULL, not numeric
- *             UV_EADDRINUSE, UV_EADDRNOTAVAIL, UV_ENODEV, UV_ENOMEM
+ *             UV_ENODEV      the address is another device's than the peer's; of a wildcard
+ *                            address the accept tells
+ *             UV_EADDRINUSE, UV_EADDRNOTAVAIL, UV_ENOMEM
  *             UV_ECANCELED   the reactor is closing
  */
 int rpma_uv_listen(rpma_uv_reactor_t *r, struct rpma_peer *peer, const char *addr, const char *port,

@@ -196,8 +196,16 @@ int rpma_uv_listen(rpma_uv_reactor_t *reactor, struct rpma_peer *peer, const cha
 	ret = rpma_uv__cm_id_create(r, &ep->cm_id);
 	if (ret)
 		goto err_free;
-	if (rdma_bind_addr(ep->cm_id.id, (struct sockaddr *)&numeric) ||
-		rdma_listen(ep->cm_id.id, backlog)) {
+	if (rdma_bind_addr(ep->cm_id.id, (struct sockaddr *)&numeric)) {
+		ret = rpma_uv__status_errno();
+		goto err_id_destroy;
+	}
+	/* none yet: a wildcard address, whose requests show what they came over */
+	if (ep->cm_id.id->verbs != NULL && ep->cm_id.id->verbs != rpma__peer_context(peer)) {
+		ret = UV_ENODEV;
+		goto err_id_destroy;
+	}
+	if (rdma_listen(ep->cm_id.id, backlog)) {
 		ret = rpma_uv__status_errno();
 		goto err_id_destroy;
 	}
