@@ -323,6 +323,23 @@ int rpma_uv_conn_new(rpma_uv_reactor_t *r, struct rpma_peer *peer, const struct 
 	rpma_uv_conn_t **conn_ptr);
 
 /*
+ * rpma_uv_conn_set_keepalive - notice a peer that is gone without a word
+ *
+ * Shape:      while the connection is READY and nothing was sent to the peer for that long, the
+ *             library writes zero bytes to it, which its card answers and its program does not
+ *             notice. Without that, a peer whose power was cut is never noticed by one that only
+ *             has receives posted. Allowed from NEW to READY, where it takes effect at once; it
+ *             stays when it is set before.
+ * Units:      keepalive_ms in milliseconds; 0, the default, is none. A peer that is gone is noticed
+ *             about 4 seconds after the write: the connection ends UV_ETIMEDOUT.
+ * Liveness:   it is no work: it does not keep the loop running, and has no future.
+ * Errors:     UV_EINVAL    c is NULL
+ *             UV_ENOTCONN  the connection has ended
+ *             UV_ECANCELED it was closed
+ */
+int rpma_uv_conn_set_keepalive(rpma_uv_conn_t *c, uint64_t keepalive_ms);
+
+/*
  * rpma_uv_connect - connect to a listener
  *
  * Shape:      resolves address and route, each within cfg's time-out, then connects within

@@ -195,6 +195,7 @@ void rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail)
 	/* an orderly end waits for the peer's answer; a peer that failed us owes none */
 	if (!c->was_ready || (status != 0 && status != UV_ECANCELED))
 		c->is_gone = true;
+	rpma_uv__keepalive_stop(c);
 	rpma_uv__connect_abandon(c);
 	rpma_uv__queue_cancel_waiting(c, status != 0 ? status : UV_ECANCELED);
 	if (c->has_qp)
@@ -209,13 +210,21 @@ void rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail)
 	rpma_uv__queue_mark_dirty(c);
 }
 
-void rpma_uv__conns_fail_device(
-	struct rpma_uv__reactor *r, const struct rpma_uv__device *device, int status)
+static bool is_of(const rpma_uv_conn_t *c, const struct rpma_uv__conns_of *of)
+{
+	if (c->cq->device != of->device)
+		return false;
+	if (of->cq != NULL && c->cq != of->cq)
+		return false;
+	return of->port == 0 || (c->cm_id.id != NULL && c->cm_id.id->port_num == of->port);
+}
+
+void rpma_uv__conns_fail(struct rpma_uv__reactor *r, const struct rpma_uv__conns_of *of, int status)
 {
 	rpma_uv_conn_t *c;
 
 	TAILQ_FOREACH (c, &r->conns, link) {
-		if (c->cq->device != device)
+		if (!is_of(c, of))
 			continue;
 		c->is_gone = true;
 		rpma_uv__conn_end(c, status, 0);
@@ -271,6 +280,7 @@ int rpma_uv_conn_new(rpma_uv_reactor_t *reactor, struct rpma_peer *peer,
 	TAILQ_INIT(&c->ends);
 	TAILQ_INIT(&c->disconnects);
 	rpma_uv__deadline_init(&c->deadline, deadline_expired);
+	rpma_uv__keepalive_init(c);
 	ret = cfg_take(c, cfg);
 	if (ret)
 		goto err_free;

@@ -18,6 +18,8 @@
 
 #include "cm.h"
 #include "cq.h"
+#include "deadline.h"
+#include "keepalive.h"
 #include "queue.h"
 #include "reactor.h"
 #include "resolve.h"
@@ -69,6 +71,7 @@ struct rpma_uv_conn {
 	size_t max_msg;
 	struct rpma_uv__queue queue;
 	struct rpma_uv__deadline deadline; /* of the present state */
+	struct rpma_uv__keepalive keepalive;
 
 	/* how it ended: 0 while it has not, and when we disconnected */
 	int error;
@@ -112,9 +115,18 @@ int rpma_uv__conn_may_send(const rpma_uv_conn_t *c);
 unsigned rpma_uv__conn_read_depth(const rpma_uv_conn_t *c);
 size_t rpma_uv__conn_max_msg(const rpma_uv_conn_t *c);
 
-/* end all connections of a device, or close all of the reactor */
-void rpma_uv__conns_fail_device(
-	struct rpma_uv__reactor *r, const struct rpma_uv__device *device, int status);
+/* connections of a device: all of them, or those of one queue, of one port */
+struct rpma_uv__conns_of {
+	const struct rpma_uv__device *device;
+	const struct rpma_uv__cq *cq; /* NULL: any */
+	uint8_t port; /* 0: any */
+};
+
+/* their device has failed: the peer's answer is not waited for, of those that end already either */
+void rpma_uv__conns_fail(
+	struct rpma_uv__reactor *r, const struct rpma_uv__conns_of *of, int status);
+
+/* close all of the reactor */
 void rpma_uv__conns_close(struct rpma_uv__reactor *r);
 
 #endif /* RPMA_UV_CONN_H */

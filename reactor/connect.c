@@ -157,6 +157,8 @@ static void established(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event
 	c->connecting = NULL;
 	rpma_uv__deadline_clear(c->reactor, &c->deadline);
 	rpma_uv__conn_set_state(c, RPMA_UV__CONN_READY);
+	c->queue.sent_ms = uv_now(c->reactor->loop);
+	rpma_uv__keepalive_start(c);
 	rpma_uv__future_finish(&op->future, 0, 0, 0);
 }
 

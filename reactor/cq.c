@@ -28,6 +28,9 @@
 /* completions taken with one ibv_poll_cq() */
 #define WC_BATCH 32
 
+/* refusals of arming in a row until a queue counts as broken */
+#define ARM_TRIES 3
+
 /* ibv_ack_cq_events() takes a lock: do it for many events at once */
 #define ACK_BATCH 64
 
@@ -111,6 +114,20 @@ bool rpma_uv__cqs_poll(struct rpma_uv__reactor *r, unsigned budget)
 	return false;
 }
 
+/*
+ * It cannot be slept on: look again next turn, but not for ever. A broken queue is still polled in
+ * every turn, and the deadlines of its connections see to it that there is one.
+ */
+static void arm_refused(struct rpma_uv__cq *cq, int err)
+{
+	if (++cq->arm_refusals < ARM_TRIES)
+		return;
+	cq->is_broken = true;
+	rpma_uv__conns_fail(cq->device->reactor,
+		&(struct rpma_uv__conns_of){ .device = cq->device, .cq = cq },
+		err > 0 ? uv_translate_sys_error(err) : UV_EIO);
+}
+
 bool rpma_uv__cqs_arm(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__device *device;
@@ -119,12 +136,17 @@ bool rpma_uv__cqs_arm(struct rpma_uv__reactor *r)
 
 	LIST_FOREACH (device, &r->devices, link) {
 		TAILQ_FOREACH (cq, &device->cqs, link) {
-			if (cq->armed)
+			int ret;
+
+			if (cq->armed || cq->is_broken)
 				continue;
-			if (ibv_req_notify_cq(cq->ibv, 0)) {
-				found = true; /* cannot sleep on it: look again next turn */
+			ret = ibv_req_notify_cq(cq->ibv, 0);
+			if (ret) {
+				arm_refused(cq, ret);
+				found = true;
 				continue;
 			}
+			cq->arm_refusals = 0;
 			cq->armed = true;
 			if (cq_poll(cq, r->opts.cq_budget) == 0)
 				continue;
@@ -147,7 +169,7 @@ static void channel_ready(uv_poll_t *poll, int status, int events)
 
 	(void)events;
 	if (status < 0) { /* libuv has stopped watching: the device is gone */
-		rpma_uv__conns_fail_device(r, device, UV_ENODEV);
+		rpma_uv__conns_fail(r, &(struct rpma_uv__conns_of){ .device = device }, UV_ENODEV);
 		return;
 	}
 	for (;;) {
@@ -261,7 +283,7 @@ int rpma_uv__cq_reserve(struct rpma_uv__reactor *r, struct ibv_context *context,
 	if (ret)
 		return ret;
 	TAILQ_FOREACH (cq, &device->cqs, link) {
-		if (cq->size - cq->reserved >= entries)
+		if (!cq->is_broken && cq->size - cq->reserved >= entries)
 			break;
 	}
 	if (cq == NULL) {

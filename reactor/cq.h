@@ -32,6 +32,8 @@ struct rpma_uv__cq {
 	unsigned unacked; /* events taken and not acknowledged yet */
 	bool armed; /* the next completion raises an event */
 	bool woken; /* an event came, nothing was polled since */
+	bool is_broken; /* it cannot be armed: nobody may start to use it */
+	unsigned arm_refusals; /* in a row */
 };
 
 TAILQ_HEAD(rpma_uv__cqs, rpma_uv__cq);

@@ -30,7 +30,8 @@
 
 static void wr_finish(struct rpma_uv__wr *wr, int status, int64_t result, uint32_t detail)
 {
-	rpma_uv__future_finish(&rpma_uv__op_of_room(wr)->future, status, result, detail);
+	if (!wr->is_internal)
+		rpma_uv__future_finish(&rpma_uv__op_of_room(wr)->future, status, result, detail);
 }
 
 void rpma_uv__queue_init(struct rpma_uv__queue *q, unsigned send_size, unsigned recv_size)
@@ -219,6 +220,7 @@ static void post_sends(rpma_uv_conn_t *c)
 	take_posted(c, &q->send_waiting, &q->send_out, n, ret);
 	q->send_posted += n;
 	q->reads_posted += reads;
+	q->sent_ms = uv_now(c->reactor->loop);
 	assert(q->send_posted <= q->send_size);
 	assert(q->reads_posted <= q->read_depth);
 	/*

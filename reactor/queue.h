@@ -40,6 +40,7 @@ struct RPMA_UV__ROOM rpma_uv__wr {
 	bool is_recv;
 	bool has_imm;
 	bool is_posted;
+	bool is_internal; /* in no operation: nobody waits for it */
 };
 
 TAILQ_HEAD(rpma_uv__wrs, rpma_uv__wr);
@@ -52,6 +53,7 @@ struct rpma_uv__queue {
 	unsigned send_posted;
 	unsigned reads_posted;
 	unsigned read_depth; /* negotiated; known at READY */
+	uint64_t sent_ms; /* of uv_now(): when something was posted last */
 	/* the receive side */
 	struct rpma_uv__wrs recv_waiting;
 	struct rpma_uv__wrs recv_out;

@@ -16,8 +16,8 @@
  *     ACCEPTING  the receive is posted; what arrives early waits in `heard`
  *     WAITING    for the ask; the timer is the limit on its silence
  *     SERVING    the region was told, perhaps its digest is being computed; the peer reads by
- *     itself.
- *                The timer probes: a peer whose host is gone sends nothing that would tell of it.
+ *                itself. The connection is kept alive: a peer whose host is gone sends nothing that
+ *                would tell of it.
  *     REFUSING   a refusal was sent: the peer hangs up, or the timer does
  *     CLOSING    callbacks still come, with errors, and are passed over
  */
@@ -34,9 +34,9 @@
 /* how long a client may stay silent until it has asked, or has hung up after a refusal */
 #define HELLO_TIMEOUT_MS 10000
 /* how often a client that is served is looked after */
-#define PROBE_INTERVAL_MS 10000
+#define KEEPALIVE_MS 10000
 
-/* region, digest or refusal, probe: with room to spare */
+/* region, digest or refusal, sign of life: with room to spare */
 #define SEND_QUEUE 8
 #define RECV_QUEUE 2
 
@@ -63,7 +63,6 @@ struct client {
 	rpma_uv_conn_t *conn;
 	uv_timer_t timer;
 	bool heard; /* the ask came before the connection was READY; ACCEPTING only */
-	bool probing;
 	struct control_digest digest; /* its range, while one is wanted */
 	struct digest_waiter waiter;
 	rpma_uv_op_t accept_op;
@@ -71,7 +70,6 @@ struct client {
 	rpma_uv_op_t recv_op;
 	rpma_uv_op_t send_op;
 	rpma_uv_op_t late_op;
-	rpma_uv_op_t probe_op;
 };
 
 static void __attribute__((format(printf, 2, 3)))
@@ -142,40 +140,18 @@ static void on_sent(rpma_uv_future_t *f, int status)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static void on_probed(rpma_uv_future_t *f, int status)
-{
-	struct client *c = f->data;
-
-	c->probing = false;
-	if (c->state == CLOSING || status == 0)
-		return;
-	note(c, "lost: %s", rpma_uv_strerror(f));
-	client_shut(c);
-}
-
 static void on_timer(uv_timer_t *timer)
 {
 	struct client *c = timer->data;
 
-	if (c->state != SERVING) {
-		note(c, "%s for %d s: dropped", c->state == REFUSING ? "refused" : "silent",
-			HELLO_TIMEOUT_MS / 1000);
-		client_shut(c);
-		return;
-	}
-	/* a read of nothing: the peer's card answers, its program notices nothing */
-	if (!c->probing) {
-		const rpma_uv_local_t nowhere = { NULL, 0 };
-		const rpma_uv_remote_t nothing = { NULL, 0 };
-		c->probing = true;
-		(void)rpma_uv_then(
-			rpma_uv_read(c->conn, &c->probe_op, nowhere, nothing, 0, 0), on_probed, c);
-	}
+	note(c, "%s for %d s: dropped", c->state == REFUSING ? "refused" : "silent",
+		HELLO_TIMEOUT_MS / 1000);
+	client_shut(c);
 }
 
-static void timer_set(struct client *c, uint64_t timeout_ms, uint64_t repeat_ms)
+static void timer_set(struct client *c)
 {
-	int ret = uv_timer_start(&c->timer, on_timer, timeout_ms, repeat_ms);
+	int ret = uv_timer_start(&c->timer, on_timer, HELLO_TIMEOUT_MS, 0);
 	assert(ret == 0); /* fails on a closing timer only */
 	(void)ret;
 }
@@ -199,7 +175,7 @@ static void client_refuse(
 	note(c, "refused: %s", refusal->refusal.text);
 	c->state = REFUSING;
 	send_message(c, op, buf, refusal);
-	timer_set(c, HELLO_TIMEOUT_MS, 0);
+	timer_set(c);
 }
 
 static void on_digest(struct digest_waiter *w, int status, const uint8_t sha256[SHA256_BYTES])
@@ -261,7 +237,8 @@ static void client_answer(struct client *c, const struct control_ask *ask)
 	note(c, "pulls %llu bytes from offset %llu on", (unsigned long long)region->length,
 		(unsigned long long)region->offset);
 	send_message(c, &c->send_op, room->out, &message);
-	timer_set(c, PROBE_INTERVAL_MS, PROBE_INTERVAL_MS);
+	(void)uv_timer_stop(&c->timer);
+	(void)rpma_uv_conn_set_keepalive(c->conn, KEEPALIVE_MS); /* or it ends already */
 
 	if (ask->digest) {
 		c->digest.offset = region->offset;
@@ -415,7 +392,7 @@ void clients_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 		rpma_uv_recv(c->conn, &c->recv_op, in, CONTROL_MESSAGE_MAX), on_message, c);
 	(void)rpma_uv_then(rpma_uv_accept(req, &c->accept_op, c->conn, &pd), on_accepted, c);
 	(void)rpma_uv_then(rpma_uv_conn_end(c->conn, &c->end_op), on_end, c);
-	timer_set(c, HELLO_TIMEOUT_MS, 0);
+	timer_set(c);
 }
 
 void clients_close(struct clients *cl)

@@ -96,19 +96,73 @@ static void arm__refused(void **state)
 
 	(void)state;
 	rig_conn_ready(&c, NULL);
-	rig_settle();
-	double_spurious_event(c.qp->send_cq);
-	double_fail_always("ibv_req_notify_cq", EIO);
 	rig_read(&c, &read, 8);
-	for (unsigned i = 0; i < 5; i++)
-		rig_glance();
-	assert_false(rig_is_asleep());
-	assert_int_equal(read.done.times, 0);
-	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
-	RIG_UNTIL(read.done.times > 0);
-	double_fail_none();
 	rig_settle();
-	assert_true(double_cq_is_armed(c.qp->send_cq));
+	for (unsigned i = 0; i < 5; i++) {
+		/* it is tried once more, and what came meanwhile is taken */
+		double_spurious_event(c.qp->send_cq);
+		double_fail("ibv_req_notify_cq", 1, EIO);
+		rig_glance();
+		rig_glance();
+		rig_settle();
+		assert_true(double_cq_is_armed(c.qp->send_cq));
+	}
+	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
+	double_fail("ibv_req_notify_cq", 1, EIO);
+	RIG_UNTIL(read.done.times > 0);
+	assert_done(read.done, 0);
+	rig_settle();
+	assert_int_equal(rig_stats().conns_ready, 1);
+}
+
+/* one that is refused for good: the loop does not spin, its connections end, others do not */
+static void arm__refused_for_good(void **state)
+{
+	static const int errors[][2] = { { EIO, UV_EIO }, { ENODEV, UV_ENODEV } };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		static struct rig_op read, recv;
+		struct rig_conn c, other, next;
+		struct rig_done end;
+		unsigned calls;
+
+		/* arrange: two connections, each with a queue of its own */
+		rig_conn_ready_sizes(&c, 4000, 96);
+		rig_conn_ready_sizes(&other, 4000, 96);
+		rig_watch(rpma_uv_conn_end(c.conn, NULL), &end);
+		rig_read(&c, &read, 8);
+		rig_recv(&c, &recv, 8);
+		rig_settle();
+		assert_ptr_not_equal(c.qp->send_cq, other.qp->send_cq);
+
+		/* run */
+		double_log_clear();
+		double_spurious_event(c.qp->send_cq);
+		double_fail_always("ibv_req_notify_cq", errors[i][0]);
+		rig_settle();
+
+		/* verify */
+		calls = double_calls("ibv_req_notify_cq");
+		assert_true(calls > 1);
+		assert_true(calls < 10);
+		assert_done(end, errors[i][1]);
+		rig_conn_gone(&c);
+		assert_done(read.done, errors[i][1]);
+		assert_done(recv.done, errors[i][1]);
+		assert_int_equal(rig_stats().conns_ready, 1);
+		assert_int_equal(double_calls("ibv_req_notify_cq"), calls);
+		double_fail_none();
+		/* nobody starts to use it, though it has room */
+		rig_conn_ready_sizes(&next, 4000, 96);
+		rig_read(&next, &read, 8);
+		rig_settle();
+		assert_true(double_cq_is_armed(next.qp->send_cq));
+		double_complete_send(next.qp, 1, IBV_WC_SUCCESS);
+		RIG_UNTIL(read.done.times > 0);
+		rig_conn_gone(&next);
+		rig_conn_gone(&other);
+	}
 }
 
 /* a poll that fails takes nothing, and what is there comes later */
@@ -133,6 +187,7 @@ int main(void)
 		RIG_TEST(arm__completion_in_the_gap),
 		RIG_TEST(arm__spurious_event),
 		RIG_TEST(arm__refused),
+		RIG_TEST(arm__refused_for_good),
 		RIG_TEST(arm__poll_fails),
 	};
 
