@@ -1040,6 +1040,9 @@ enum rpma_flush_type { RPMA_FLUSH_TYPE_PERSISTENT, RPMA_FLUSH_TYPE_VISIBILITY };
 #define RPMA_F_COMPLETION_ON_ERROR (1 << 0)
 #define RPMA_F_COMPLETION_ALWAYS   (1 << 1 | RPMA_F_COMPLETION_ON_ERROR)
 
+/* flush and atomic write only: emulated, though the device has the operation itself */
+#define RPMA_F_EMULATED (1 << 8)
+
 /* bytes that an atomic write moves, and what its destination is aligned to */
 #define RPMA_ATOMIC_WRITE_ALIGNMENT 8
 
@@ -1064,6 +1067,95 @@ enum rpma_flush_type { RPMA_FLUSH_TYPE_PERSISTENT, RPMA_FLUSH_TYPE_VISIBILITY };
 int rpma_read(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t dst_offset,
 	const struct rpma_mr_remote *src, size_t src_offset, size_t len, int flags,
 	const void *op_context);
+
+/*
+ * rpma_write - start one WRITE of local bytes into a remote region
+ *
+ * Shape:     queues and returns; never waits. Completes as IBV_WC_RDMA_WRITE when the peer's device
+ *            has acknowledged it; whether the bytes can be seen there, or survive a loss of power,
+ *            is what rpma_flush is for. The peer's program notices nothing. NULL for both regions
+ *            and 0 for all three numbers is a write of no bytes. flags as in rpma_read.
+ * Units:     offsets in bytes from each region's start; len in bytes, at most UINT32_MAX; ranges
+ *            inside the regions
+ * Ownership: borrows src's memory until the operation completes; dst may be deleted at once.
+ *            op_context comes back as wr_id.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     conn is NULL, flags is 0, one region is NULL and the other is not,
+ *                             both are NULL and a number is not 0, or a range is outside its region
+ *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the send queue is full
+ * Source:    src/op.c
+ */
+int rpma_write(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset,
+	const struct rpma_mr_local *src, size_t src_offset, size_t len, int flags,
+	const void *op_context);
+
+/*
+ * rpma_write_with_imm - write, and tell the peer with 32 bits of immediate data
+ *
+ * Shape:     as rpma_write. At the peer it takes one receive, whose memory stays as it is; the
+ *            completion is IBV_WC_RECV_RDMA_WITH_IMM, has IBV_WC_WITH_IMM in wc_flags, the length
+ *            of the write in byte_len, and the number in imm_data, in network byte order: read it
+ *            with ntohl.
+ * Units:     offsets in bytes from each region's start; len in bytes, at most UINT32_MAX; ranges
+ *            inside the regions; imm in host byte order
+ * Ownership: borrows src's memory until the operation completes; dst may be deleted at once.
+ *            op_context comes back as wr_id.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     conn is NULL, flags is 0, one region is NULL and the other is not,
+ *                             both are NULL and a number is not 0, or a range is outside its region
+ *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the send queue is full
+ * Source:    src/op.c
+ */
+int rpma_write_with_imm(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset,
+	const struct rpma_mr_local *src, size_t src_offset, size_t len, int flags, uint32_t imm,
+	const void *op_context);
+
+/*
+ * rpma_atomic_write - write 8 bytes so that a reader sees all of them or none
+ *
+ * Shape:     queues and returns; never waits. Takes effect after the writes and flushes that were
+ *            posted before it. Completes as IBV_WC_RDMA_WRITE, or as IBV_WC_ATOMIC_WRITE where the
+ *            device writes atomically by itself; RPMA_F_EMULATED in flags, or RPMA_NATIVE=0 in the
+ *            environment when the peer is made, keeps it from doing so. flags else as in rpma_read.
+ * Units:     dst_offset in bytes; it and the remote address are multiples of
+ *            RPMA_ATOMIC_WRITE_ALIGNMENT
+ * Ownership: src is copied; dst may be deleted at once. op_context comes back as wr_id.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     conn, dst or src is NULL, flags is 0, the destination is not aligned,
+ *                             or not inside the region
+ *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the send queue is full; a
+ *                             device without inline data and without native atomic write refuses
+ *                             always
+ * Source:    src/op.c
+ */
+int rpma_atomic_write(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset,
+	const char src[8], int flags, const void *op_context);
+
+/*
+ * rpma_flush - make sure that earlier writes have arrived
+ *
+ * Shape:     queues and returns; never waits. When it completes, the bytes of the range that were
+ *            written by operations posted before it can be seen by the peer's program (VISIBILITY),
+ *            or survive a loss of power (PERSISTENT). Where the device flushes by itself the
+ *            completion is IBV_WC_FLUSH. Elsewhere, and towards regions that do not take a native
+ *            flush, the flush is a small read, IBV_WC_RDMA_READ: it is strong enough for
+ *            PERSISTENT because that is refused unless the peer has declared direct write
+ *            (rpma_conn_apply_remote_peer_cfg). Whether the peer's device flushes natively cannot
+ *            be asked; towards one that does not, the first native flush breaks the connection:
+ *            RPMA_F_EMULATED in flags, or RPMA_NATIVE=0 in the environment when the peer is made,
+ *            chooses the read. flags else as in rpma_read.
+ * Units:     dst_offset and len in bytes, inside the region; len may exceed UINT32_MAX
+ * Ownership: dst may be deleted at once. op_context comes back as wr_id.
+ * Threads:   any
+ * Errors:    RPMA_E_INVAL     conn or dst is NULL, flags is 0, there is no such type, or the range
+ *                             is outside the region
+ *            RPMA_E_NOSUPP    PERSISTENT without the peer's declaration of direct write, or the
+ *                             region was not registered for that type of flush
+ *            RPMA_E_PROVIDER  the device refuses; ENOMEM means that the send queue is full
+ * Source:    src/op.c, src/flush.c
+ */
+int rpma_flush(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset, size_t len,
+	enum rpma_flush_type type, int flags, const void *op_context);
 
 /*
  * rpma_send - send one message

@@ -20,9 +20,12 @@
 #include "err.h"
 #include "id.h"
 #include "log.h"
+#include "native.h"
 
 struct rpma_conn {
 	struct rpma__link *link;
+	struct rpma__flush *flush;
+	struct ibv_qp_ex *native_qp; /* NULL: no native operations */
 	atomic_bool direct_write_to_pmem; /* what the peer declared */
 };
 
@@ -35,22 +38,46 @@ int rpma__conn_new(struct rpma__link *link, struct rpma_conn **conn_ptr)
 		return RPMA_E_NOMEM;
 
 	conn->link = link;
+	conn->native_qp = rpma__native_qp(link->id->qp);
 	atomic_init(&conn->direct_write_to_pmem, false);
+	/* needed beside a native flush too: not all regions take one */
+	ret = rpma__flush_new(link->peer, &conn->flush);
+	if (ret)
+		goto err_free;
 	if (!link->evch) {
 		ret = rpma__link_own_events(link);
-		if (ret) {
-			RPMA__UNDO(free(conn));
-			return ret;
-		}
+		if (ret)
+			goto err_flush_delete;
 	}
 
 	*conn_ptr = conn;
 	return 0;
+
+err_flush_delete:
+	RPMA__UNDO(rpma__flush_delete(&conn->flush));
+err_free:
+	RPMA__UNDO(free(conn));
+	return ret;
 }
 
 struct ibv_qp *rpma__conn_get_qp(const struct rpma_conn *conn)
 {
 	return conn->link->id->qp;
+}
+
+struct ibv_qp_ex *rpma__conn_get_native_qp(const struct rpma_conn *conn)
+{
+	return conn->native_qp;
+}
+
+const struct rpma__flush *rpma__conn_get_flush(const struct rpma_conn *conn)
+{
+	return conn->flush;
+}
+
+bool rpma__conn_is_direct_write(const struct rpma_conn *conn)
+{
+	return atomic_load(&conn->direct_write_to_pmem);
 }
 
 int rpma_conn_get_event_fd(const struct rpma_conn *conn, int *fd)
@@ -270,8 +297,8 @@ int rpma_conn_disconnect(struct rpma_conn *conn)
 
 int rpma_conn_delete(struct rpma_conn **conn_ptr)
 {
+	struct rpma__err_first first = { 0 };
 	struct rpma_conn *conn;
-	int ret;
 
 	if (!conn_ptr)
 		return RPMA_E_INVAL;
@@ -279,8 +306,10 @@ int rpma_conn_delete(struct rpma_conn **conn_ptr)
 	if (!conn)
 		return 0;
 
-	ret = rpma__link_delete(conn->link, false);
-	RPMA__UNDO(free(conn));
+	/* the queue pair first: a flush may still be on its way */
+	rpma__err_step(&first, rpma__link_delete(conn->link, false));
+	rpma__err_step(&first, rpma__flush_delete(&conn->flush));
+	free(conn);
 	*conn_ptr = NULL;
-	return ret;
+	return rpma__err_result(&first);
 }

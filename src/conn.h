@@ -8,6 +8,7 @@
 #ifndef RPMA_CONN_H
 #define RPMA_CONN_H
 
+#include "flush.h"
 #include "librpma.h"
 #include "link.h"
 
@@ -18,11 +19,20 @@
  *
  * ERRORS
  * - RPMA_E_NOMEM     out of memory
- * - RPMA_E_PROVIDER  rdma_cm refuses; errno tells why
+ * - RPMA_E_PROVIDER  rdma_cm or the device refuses; errno tells why
  */
 int rpma__conn_new(struct rpma__link *link, struct rpma_conn **conn_ptr);
 
 /* the queue pair, for posting */
 struct ibv_qp *rpma__conn_get_qp(const struct rpma_conn *conn);
+
+/* its interface for native operations; NULL: it has none */
+struct ibv_qp_ex *rpma__conn_get_native_qp(const struct rpma_conn *conn);
+
+/* where its emulated flushes read to */
+const struct rpma__flush *rpma__conn_get_flush(const struct rpma_conn *conn);
+
+/* did the peer declare that writes go directly to persistent memory? */
+bool rpma__conn_is_direct_write(const struct rpma_conn *conn);
 
 #endif /* RPMA_CONN_H */

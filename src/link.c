@@ -52,6 +52,7 @@ int rpma__link_new(struct rpma_peer *peer, struct rdma_cm_id *id, const struct r
 	if (!link)
 		return RPMA_E_NOMEM;
 
+	link->peer = peer;
 	link->id = id;
 	if (is_channel_shared) {
 		ret = rpma__cq_channel_new(id->verbs, &link->channel);

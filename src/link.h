@@ -17,6 +17,7 @@
 #include "librpma.h"
 
 struct rpma__link {
+	struct rpma_peer *peer;
 	struct rdma_cm_id *id;
 	struct rpma_cq *cq;
 	struct rpma_cq

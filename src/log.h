@@ -35,6 +35,7 @@ extern _Atomic(enum rpma_log_level) rpma__log_thresholds[RPMA_LOG_THRESHOLD_MAX]
 		}                                                                                 \
 	} while (0)
 
+#define RPMA_LOG_FATAL(...)   RPMA__LOG(RPMA_LOG_LEVEL_FATAL, __VA_ARGS__)
 #define RPMA_LOG_ERROR(...)   RPMA__LOG(RPMA_LOG_LEVEL_ERROR, __VA_ARGS__)
 #define RPMA_LOG_WARNING(...) RPMA__LOG(RPMA_LOG_LEVEL_WARNING, __VA_ARGS__)
 #define RPMA_LOG_NOTICE(...)  RPMA__LOG(RPMA_LOG_LEVEL_NOTICE, __VA_ARGS__)

@@ -8,6 +8,10 @@
  *
  *     0        8        16     20     21
  *     | address | length | rkey | usage |
+ *
+ * Two bits of a remote region's usage, SEND and RECV, are of no use to the one who gets the
+ * descriptor. Both are added where a device with native flush could not give a region to it, so that
+ * flushes to such a region are emulated.
  */
 
 #include <assert.h>
@@ -21,6 +25,7 @@
 #include "err.h"
 #include "log.h"
 #include "mr.h"
+#include "native.h"
 #include "peer.h"
 
 /* the macro of this name calls a newer function, for access flags that are not used here */
@@ -36,7 +41,7 @@
 
 struct rpma_mr_local {
 	struct ibv_mr *ibv_mr;
-	int usage;
+	int usage; /* as its descriptor tells it */
 };
 
 /* no padding before usage: two regions of one descriptor are equal byte by byte */
@@ -56,15 +61,18 @@ struct descriptor {
 
 static_assert(sizeof(struct descriptor) == 21, "the wire format is 21 bytes");
 
+/* where a native flush is not possible although the device has it */
+#define USAGE_NO_NATIVE_FLUSH (RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV)
+
 static bool is_inside(uint64_t size, size_t offset, size_t len)
 {
-	return len <= UINT32_MAX && len <= size && offset <= size - len;
+	return len <= size && offset <= size - len;
 }
 
 int rpma__mr_local_sge(
 	const struct rpma_mr_local *mr, size_t offset, size_t len, struct ibv_sge *sge)
 {
-	if (!is_inside(mr->ibv_mr->length, offset, len))
+	if (len > UINT32_MAX || !is_inside(mr->ibv_mr->length, offset, len))
 		return RPMA_E_INVAL;
 
 	sge->addr = (uint64_t)(uintptr_t)mr->ibv_mr->addr + offset;
@@ -76,8 +84,7 @@ int rpma__mr_local_sge(
 int rpma__mr_remote_target(
 	const struct rpma_mr_remote *mr, size_t offset, size_t len, uint64_t *addr, uint32_t *rkey)
 {
-	/* a descriptor may claim a size with which the address wraps around */
-	if (!is_inside(mr->size, offset, len) || offset + len > UINT64_MAX - mr->addr)
+	if (len > UINT32_MAX || !rpma__mr_remote_contains(mr, offset, len))
 		return RPMA_E_INVAL;
 
 	*addr = mr->addr + offset;
@@ -85,11 +92,22 @@ int rpma__mr_remote_target(
 	return 0;
 }
 
-/* registers as usage asks for, else with the closest access that the memory allows */
-static struct ibv_mr *reg_mr(struct rpma_peer *peer, void *ptr, size_t size, int usage)
+bool rpma__mr_remote_contains(const struct rpma_mr_remote *mr, size_t offset, size_t len)
+{
+	/* a descriptor may claim a size with which the address wraps around */
+	return is_inside(mr->size, offset, len) && offset + len <= UINT64_MAX - mr->addr;
+}
+
+bool rpma__mr_remote_takes_native_flush(const struct rpma_mr_remote *mr)
+{
+	return (mr->usage & USAGE_NO_NATIVE_FLUSH) != USAGE_NO_NATIVE_FLUSH;
+}
+
+/* registers with the access asked for, else with the closest that the memory allows */
+static struct ibv_mr *reg_with(
+	struct rpma_peer *peer, void *ptr, size_t size, int usage, int access)
 {
 	struct ibv_pd *pd = rpma__peer_pd(peer);
-	const int access = rpma__peer_usage_to_access(peer, usage);
 	struct ibv_mr *ibv_mr = ibv_reg_mr(pd, ptr, size, access);
 
 	if (ibv_mr)
@@ -106,6 +124,22 @@ static struct ibv_mr *reg_mr(struct rpma_peer *peer, void *ptr, size_t size, int
 	return NULL;
 }
 
+/* native flush is given up where the memory refuses it; *usage_ptr tells so then */
+static struct ibv_mr *reg_mr(struct rpma_peer *peer, void *ptr, size_t size, int *usage_ptr)
+{
+	const int access = rpma__peer_usage_to_access(peer, *usage_ptr);
+	unsigned native = rpma__native_access(rpma__peer_native(peer), *usage_ptr);
+	struct ibv_mr *ibv_mr = reg_with(peer, ptr, size, *usage_ptr, access | (int)native);
+
+	while (!ibv_mr && native && (errno == EINVAL || errno == EOPNOTSUPP)) {
+		native = rpma__native_weaker(native);
+		ibv_mr = reg_with(peer, ptr, size, *usage_ptr, access | (int)native);
+		if (ibv_mr)
+			*usage_ptr |= USAGE_NO_NATIVE_FLUSH;
+	}
+	return ibv_mr;
+}
+
 int rpma_mr_reg(
 	struct rpma_peer *peer, void *ptr, size_t size, int usage, struct rpma_mr_local **mr_ptr)
 {
@@ -120,7 +154,7 @@ int rpma_mr_reg(
 	if (!mr)
 		return RPMA_E_NOMEM;
 	mr->usage = usage;
-	mr->ibv_mr = reg_mr(peer, ptr, size, usage);
+	mr->ibv_mr = reg_mr(peer, ptr, size, &mr->usage);
 	if (!mr->ibv_mr) {
 		RPMA_LOG_PROVIDER(
 			"ibv_reg_mr(addr=%p, length=%zu, usage=0x%x)", ptr, size, (unsigned)usage);

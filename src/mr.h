@@ -23,4 +23,10 @@ RPMA_PRIVATE_API int rpma__mr_local_sge(
 RPMA_PRIVATE_API int rpma__mr_remote_target(
 	const struct rpma_mr_remote *mr, size_t offset, size_t len, uint64_t *addr, uint32_t *rkey);
 
+/* is the range inside a remote region? of any length: nothing is moved by it */
+bool rpma__mr_remote_contains(const struct rpma_mr_remote *mr, size_t offset, size_t len);
+
+/* may a native flush go to a remote region? */
+RPMA_PRIVATE_API bool rpma__mr_remote_takes_native_flush(const struct rpma_mr_remote *mr);
+
 #endif /* RPMA_MR_H */

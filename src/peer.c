@@ -22,6 +22,7 @@
 struct rpma_peer {
 	struct ibv_pd *pd;
 	bool is_odp_capable;
+	struct rpma__native native;
 };
 
 struct ibv_context *rpma__peer_context(const struct rpma_peer *peer)
@@ -34,6 +35,11 @@ struct ibv_pd *rpma__peer_pd(const struct rpma_peer *peer)
 	return peer->pd;
 }
 
+const struct rpma__native *rpma__peer_native(const struct rpma_peer *peer)
+{
+	return &peer->native;
+}
+
 bool rpma__peer_is_odp_capable(const struct rpma_peer *peer)
 {
 	return peer->is_odp_capable;
@@ -44,7 +50,7 @@ int rpma__peer_usage_to_access(const struct rpma_peer *peer, int usage)
 	const bool is_iwarp = peer->pd->context->device->transport_type == IBV_TRANSPORT_IWARP;
 	int access = 0;
 
-	/* a flush is a read, from the peer's point of view */
+	/* a flush is a read, unless both ends do it natively, which cannot be known here */
 	if (usage & (RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY |
 			    RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT))
 		access |= IBV_ACCESS_REMOTE_READ;
@@ -60,8 +66,14 @@ int rpma__peer_usage_to_access(const struct rpma_peer *peer, int usage)
 	return access;
 }
 
+/* what a queue pair can do without */
+struct qp_wishes {
+	uint32_t inline_size;
+	uint64_t send_ops;
+};
+
 static int create_qp(struct rpma_peer *peer, struct rdma_cm_id *id, const struct rpma_conn_cfg *cfg,
-	struct ibv_cq *send_cq, struct ibv_cq *recv_cq, uint32_t inline_size)
+	struct ibv_cq *send_cq, struct ibv_cq *recv_cq, const struct qp_wishes *wishes)
 {
 	const struct rpma_srq *srq = rpma__conn_cfg_srq(cfg);
 	struct ibv_qp_init_attr_ex attr = {
@@ -73,7 +85,7 @@ static int create_qp(struct rpma_peer *peer, struct rdma_cm_id *id, const struct
 			.max_recv_wr = rpma__conn_cfg_rq_size(cfg),
 			.max_send_sge = MAX_SGE,
 			.max_recv_sge = MAX_SGE,
-			.max_inline_data = inline_size,
+			.max_inline_data = wishes->inline_size,
 		},
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 0,
@@ -82,6 +94,10 @@ static int create_qp(struct rpma_peer *peer, struct rdma_cm_id *id, const struct
 	};
 	int ret;
 
+	if (wishes->send_ops) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = wishes->send_ops;
+	}
 	rpma__lock();
 	ret = rdma_create_qp_ex(id, &attr);
 	rpma__unlock();
@@ -91,11 +107,22 @@ static int create_qp(struct rpma_peer *peer, struct rdma_cm_id *id, const struct
 int rpma__peer_create_qp(struct rpma_peer *peer, struct rdma_cm_id *id,
 	const struct rpma_conn_cfg *cfg, struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
 {
-	int ret = create_qp(peer, id, cfg, send_cq, recv_cq, INLINE_SIZE_BYTES);
+	struct qp_wishes wishes = {
+		.inline_size = INLINE_SIZE_BYTES,
+		.send_ops = rpma__native_send_ops(&peer->native),
+	};
+	int ret = create_qp(peer, id, cfg, send_cq, recv_cq, &wishes);
 
+	/* the operations are the emulated ones then */
+	if (ret && wishes.send_ops && errno == EOPNOTSUPP) {
+		wishes.send_ops = 0;
+		ret = create_qp(peer, id, cfg, send_cq, recv_cq, &wishes);
+	}
 	/* a device without inline data refuses as it refuses any bad value: try without */
-	if (ret && errno == EINVAL)
-		ret = create_qp(peer, id, cfg, send_cq, recv_cq, 0);
+	if (ret && errno == EINVAL) {
+		wishes.inline_size = 0;
+		ret = create_qp(peer, id, cfg, send_cq, recv_cq, &wishes);
+	}
 	if (!ret)
 		return 0;
 
@@ -121,6 +148,7 @@ static int alloc_pd(struct ibv_context *ibv_ctx, struct ibv_pd **pd_ptr)
 
 int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 {
+	struct rpma__native native;
 	struct rpma_peer *peer;
 	struct ibv_pd *pd;
 	int is_odp_capable;
@@ -129,6 +157,9 @@ int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 	if (!ibv_ctx || !peer_ptr)
 		return RPMA_E_INVAL;
 
+	ret = rpma__native_query(ibv_ctx, &native);
+	if (ret)
+		return ret;
 	ret = rpma_utils_ibv_context_is_odp_capable(ibv_ctx, &is_odp_capable);
 	if (ret)
 		return ret;
@@ -143,6 +174,7 @@ int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 
 	peer->pd = pd;
 	peer->is_odp_capable = is_odp_capable;
+	peer->native = native;
 	*peer_ptr = peer;
 	return 0;
 }

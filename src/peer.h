@@ -16,6 +16,7 @@
 
 #include "export.h"
 #include "librpma.h"
+#include "native.h"
 
 RPMA_PRIVATE_API struct ibv_context *rpma__peer_context(const struct rpma_peer *peer);
 RPMA_PRIVATE_API struct ibv_pd *rpma__peer_pd(const struct rpma_peer *peer);
@@ -31,6 +32,9 @@ RPMA_PRIVATE_API struct ibv_pd *rpma__peer_pd(const struct rpma_peer *peer);
  */
 RPMA_PRIVATE_API int rpma__peer_create_qp(struct rpma_peer *peer, struct rdma_cm_id *id,
 	const struct rpma_conn_cfg *cfg, struct ibv_cq *send_cq, struct ibv_cq *recv_cq);
+
+/* what the device does natively */
+const struct rpma__native *rpma__peer_native(const struct rpma_peer *peer);
 
 /* can the device page on demand? */
 bool rpma__peer_is_odp_capable(const struct rpma_peer *peer);

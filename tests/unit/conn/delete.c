@@ -7,10 +7,10 @@
 
 #define OWN_CHANNELS                                                              \
 	"rdma_destroy_qp ibv_destroy_cq ibv_destroy_comp_channel ibv_destroy_cq " \
-	"ibv_destroy_comp_channel rdma_destroy_id rdma_destroy_event_channel"
+	"ibv_destroy_comp_channel rdma_destroy_id rdma_destroy_event_channel ibv_dereg_mr"
 #define SHARED_CHANNEL                                                   \
 	"rdma_destroy_qp ibv_destroy_cq ibv_destroy_cq rdma_destroy_id " \
-	"ibv_destroy_comp_channel rdma_destroy_event_channel"
+	"ibv_destroy_comp_channel rdma_destroy_event_channel ibv_dereg_mr"
 
 static void delete__steps(void **state)
 {
@@ -74,7 +74,7 @@ static void delete__step_fails(void **state)
 		unsigned k;
 	} steps[] = { { "ibv_destroy_cq", 1 }, { "ibv_destroy_comp_channel", 1 },
 		{ "ibv_destroy_cq", 2 }, { "ibv_destroy_comp_channel", 2 },
-		{ "rdma_destroy_id", 1 } };
+		{ "rdma_destroy_id", 1 }, { "ibv_dereg_mr", 1 } };
 	struct rpma_conn_cfg *cfg = unit_cfg(7, false);
 	size_t i;
 

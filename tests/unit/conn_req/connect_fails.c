@@ -103,10 +103,10 @@ static void connect__provider_fails(void **state)
 	(void)state;
 	for (is_incoming = 0; is_incoming < 2; is_incoming++) {
 		const char *const calls[] = { is_incoming ? "rdma_accept" : "rdma_connect",
-			"rdma_create_event_channel", "rdma_migrate_id" };
+			"ibv_reg_mr", "rdma_create_event_channel", "rdma_migrate_id" };
 		size_t i;
 
-		for (i = 0; i < (is_incoming ? 1 : 3); i++) {
+		for (i = 0; i < (is_incoming ? 2 : 4); i++) {
 			struct rpma_conn_req *req = request(is_incoming);
 
 			double_fail(calls[i], 1, UNIT_ERRNO);
