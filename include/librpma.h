@@ -7,19 +7,21 @@
  * A program registers memory (a local region), describes it to a peer in a few bytes (a
  * descriptor), connects, and then reads the peer's memory without the peer's processor taking part.
  *
- * How to read the comments:
+ * What follows is how to read the comments, and holds for every function unless its own says
+ * otherwise:
  *
- * - Every function returns 0 or one of the RPMA_E_* codes, unless its comment says otherwise.
- *   Outputs are written on success only, unless its comment says otherwise.
- * - After RPMA_E_PROVIDER errno holds the error of the verbs or rdma_cm call that failed; of
- *   several failures in one call, the first. (One that is tried again in another way failed with
- *   its last error.) After any other result errno means nothing.
- * - "Threads: any" means from any thread, several at once, on the same object too. "one per X"
- *   means that only one thread at a time may use the same X. An object may never be used while it
- *   is being deleted.
- * - An object that was made out of another one borrows it: it has to be deleted first.
- * - Descriptors and private data travel as they are, neither signed nor encrypted. Exchange them
- *   over a connection that you trust.
+ *   Ownership: arguments are borrowed for the time of the call. An object that was made out of
+ *              another one borrows it as long as it exists: delete it first.
+ *   Threads:   any        from any thread, several at once, on the same object too
+ *              one per X  only one thread at a time may use the same X
+ *              An object may never be used while it is being deleted.
+ *   Returns:   int        0, or one of the RPMA_E_* codes. Outputs are written on success only.
+ *   Errors:    after RPMA_E_PROVIDER errno holds the error of the verbs or rdma_cm call that
+ *              failed; of several failures in one call, the first. (One that is tried again in
+ *              another way failed with its last error.) After any other result errno means nothing.
+ *
+ * Descriptors and private data travel as they are, neither signed nor encrypted. Exchange them over
+ * a connection that you trust.
  */
 
 #ifndef LIBRPMA_H
@@ -56,14 +58,15 @@ extern "C" {
 /*
  * rpma_err_2str - the text for a result code
  *
- * Shape:     returns a constant English string; cannot fail. An unknown code gives "Unknown error".
- * Ownership: the string is static, never freed.
+ * Shape:     for logs and people, in English; cannot fail.
+ * Ownership: the text is static, never freed.
+ * Returns:   the text; "Unknown error" for an unknown code.
  * Threads:   any
  * Source:    src/err.c
  */
 const char *rpma_err_2str(int ret);
 
-/* utils */
+/* utilities: devices and texts */
 
 /* whose address it is: the address of this host, or the address of the host to talk to */
 enum rpma_util_ibv_context_type { RPMA_UTIL_IBV_CONTEXT_LOCAL, RPMA_UTIL_IBV_CONTEXT_REMOTE };
@@ -86,7 +89,7 @@ int rpma_utils_get_ibv_context(
 	const char *addr, enum rpma_util_ibv_context_type type, struct ibv_context **ibv_ctx_ptr);
 
 /*
- * rpma_utils_ibv_context_is_odp_capable - can the device register memory without pinning it?
+ * rpma_utils_ibv_context_is_odp_capable - tell whether a device can do without pinned memory
  *
  * Shape:     writes 1 if the device pages on demand (ODP) for remote reads and writes over reliable
  *            connections, else 0. When the query fails, 0 is written too.
@@ -110,9 +113,9 @@ enum rpma_conn_event {
 /*
  * rpma_utils_conn_event_2str - the text for a connection event
  *
- * Shape:     returns a constant English string; cannot fail. An unknown value gives "Unsupported
- *            connection event".
- * Ownership: the string is static, never freed.
+ * Shape:     for logs and people, in English; cannot fail.
+ * Ownership: the text is static, never freed.
+ * Returns:   the text; "Unsupported connection event" for an unknown value.
  * Threads:   any
  * Source:    src/utils.c
  */
@@ -193,6 +196,8 @@ int rpma_peer_cfg_set_direct_write_to_pmem(struct rpma_peer_cfg *pcfg, bool supp
 /*
  * rpma_peer_cfg_get_direct_write_to_pmem - what was declared
  *
+ * Shape:     writes what rpma_peer_cfg_set_direct_write_to_pmem or the descriptor has declared, false
+ *            if nothing has.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     pcfg or supported is NULL
  * Source:    src/peer_cfg.c
@@ -202,6 +207,8 @@ int rpma_peer_cfg_get_direct_write_to_pmem(const struct rpma_peer_cfg *pcfg, boo
 /*
  * rpma_peer_cfg_get_descriptor - write a configuration down for another host
  *
+ * Shape:     the other host reads it with rpma_peer_cfg_from_descriptor. How it gets there is the
+ *            program's choice; it fits into a connection's private data.
  * Units:     writes exactly as many bytes as rpma_peer_cfg_get_descriptor_size says (1).
  * Ownership: desc is the caller's; any alignment.
  * Threads:   any
@@ -213,6 +220,7 @@ int rpma_peer_cfg_get_descriptor(const struct rpma_peer_cfg *pcfg, void *desc);
 /*
  * rpma_peer_cfg_get_descriptor_size - size of a configuration's descriptor
  *
+ * Shape:     the same for every configuration.
  * Units:     bytes
  * Threads:   any
  * Errors:    RPMA_E_INVAL     pcfg or desc_size is NULL
@@ -297,6 +305,7 @@ int rpma_mr_get_descriptor(const struct rpma_mr_local *mr, void *desc);
 /*
  * rpma_mr_get_descriptor_size - size of a region's descriptor
  *
+ * Shape:     the same for every region.
  * Units:     bytes
  * Threads:   any
  * Errors:    RPMA_E_INVAL     mr or desc_size is NULL
@@ -307,6 +316,7 @@ int rpma_mr_get_descriptor_size(const struct rpma_mr_local *mr, size_t *desc_siz
 /*
  * rpma_mr_get_ptr - start of a region's memory
  *
+ * Shape:     writes the address that was given to rpma_mr_reg.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     mr or ptr is NULL
  * Source:    src/mr.c
@@ -316,6 +326,7 @@ int rpma_mr_get_ptr(const struct rpma_mr_local *mr, void **ptr);
 /*
  * rpma_mr_get_size - length of a region
  *
+ * Shape:     writes the size that was given to rpma_mr_reg.
  * Units:     bytes
  * Threads:   any
  * Errors:    RPMA_E_INVAL     mr or size is NULL
@@ -364,6 +375,7 @@ int rpma_mr_remote_from_descriptor(
 /*
  * rpma_mr_remote_get_size - length of a remote region
  *
+ * Shape:     writes what the descriptor says.
  * Units:     bytes
  * Threads:   any
  * Errors:    RPMA_E_INVAL     mr or size is NULL
@@ -393,7 +405,7 @@ int rpma_mr_remote_get_flush_type(const struct rpma_mr_remote *mr, int *flush_ty
  */
 int rpma_mr_remote_delete(struct rpma_mr_remote **mr_ptr);
 
-/* connection configuration */
+/* connection configuration: sizes and time-outs, before there is a connection */
 
 struct rpma_conn_cfg;
 struct rpma_srq;
@@ -441,6 +453,7 @@ int rpma_conn_cfg_set_timeout(struct rpma_conn_cfg *cfg, int timeout_ms);
 /*
  * rpma_conn_cfg_get_timeout - the time-out that was set
  *
+ * Shape:     writes what rpma_conn_cfg_set_timeout has set, or the default.
  * Units:     milliseconds
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg or timeout_ms is NULL
@@ -464,6 +477,7 @@ int rpma_conn_cfg_set_cq_size(struct rpma_conn_cfg *cfg, uint32_t cq_size);
 /*
  * rpma_conn_cfg_get_cq_size - the length that was set for the main completion queue
  *
+ * Shape:     writes what rpma_conn_cfg_set_cq_size has set, or the default.
  * Units:     completions
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg or cq_size is NULL
@@ -486,6 +500,7 @@ int rpma_conn_cfg_set_rcq_size(struct rpma_conn_cfg *cfg, uint32_t rcq_size);
 /*
  * rpma_conn_cfg_get_rcq_size - the length that was set for the receive completion queue
  *
+ * Shape:     writes what rpma_conn_cfg_set_rcq_size has set, or the default.
  * Units:     completions
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg or rcq_size is NULL
@@ -509,6 +524,7 @@ int rpma_conn_cfg_set_sq_size(struct rpma_conn_cfg *cfg, uint32_t sq_size);
 /*
  * rpma_conn_cfg_get_sq_size - the length that was set for the send queue
  *
+ * Shape:     writes what rpma_conn_cfg_set_sq_size has set, or the default.
  * Units:     operations
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg or sq_size is NULL
@@ -519,7 +535,8 @@ int rpma_conn_cfg_get_sq_size(const struct rpma_conn_cfg *cfg, uint32_t *sq_size
 /*
  * rpma_conn_cfg_set_rq_size - length of the receive queue
  *
- * Shape:     of no effect with a shared receive queue: its length counts.
+ * Shape:     every receive that has not completed takes one entry. Of no effect with a shared
+ *            receive queue: its length counts.
  * Units:     receives
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg is NULL
@@ -530,6 +547,7 @@ int rpma_conn_cfg_set_rq_size(struct rpma_conn_cfg *cfg, uint32_t rq_size);
 /*
  * rpma_conn_cfg_get_rq_size - the length that was set for the receive queue
  *
+ * Shape:     writes what rpma_conn_cfg_set_rq_size has set, or the default.
  * Units:     receives
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg or rq_size is NULL
@@ -550,8 +568,9 @@ int rpma_conn_cfg_get_rq_size(const struct rpma_conn_cfg *cfg, uint32_t *rq_size
 int rpma_conn_cfg_set_compl_channel(struct rpma_conn_cfg *cfg, bool shared);
 
 /*
- * rpma_conn_cfg_get_compl_channel - is the completion channel shared?
+ * rpma_conn_cfg_get_compl_channel - tell whether the completion channel is shared
  *
+ * Shape:     writes what rpma_conn_cfg_set_compl_channel has set, or false.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg or shared is NULL
  * Source:    src/conn_cfg.c
@@ -585,7 +604,7 @@ int rpma_conn_cfg_set_srq(struct rpma_conn_cfg *cfg, struct rpma_srq *srq);
  */
 int rpma_conn_cfg_get_srq(const struct rpma_conn_cfg *cfg, struct rpma_srq **srq_ptr);
 
-/* connection, connection request, endpoint, completion queue */
+/* connection: queues for operations, their completions, and the events of its life */
 
 struct rpma_conn;
 struct rpma_conn_req;
@@ -647,6 +666,8 @@ int rpma_conn_get_private_data(const struct rpma_conn *conn, struct rpma_conn_pr
 /*
  * rpma_conn_apply_remote_peer_cfg - tell a connection what its peer declared
  *
+ * Shape:     from then on the connection knows whether bytes written to the peer go straight to
+ *            persistent memory.
  * Ownership: pcfg is read during the call only.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     conn or pcfg is NULL
@@ -657,6 +678,7 @@ int rpma_conn_apply_remote_peer_cfg(struct rpma_conn *conn, const struct rpma_pe
 /*
  * rpma_conn_get_qp_num - the number that the connection's completions carry in qp_num
  *
+ * Shape:     it tells apart the completions of connections that share a queue.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     conn or qp_num is NULL
  * Source:    src/conn.c
@@ -666,6 +688,7 @@ int rpma_conn_get_qp_num(const struct rpma_conn *conn, uint32_t *qp_num);
 /*
  * rpma_conn_get_cq - the connection's main completion queue
  *
+ * Shape:     the queue's calls are rpma_cq_wait and rpma_cq_get_wc.
  * Ownership: the connection's; it ends with rpma_conn_delete.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     conn or cq_ptr is NULL
@@ -754,6 +777,8 @@ int rpma_conn_disconnect(struct rpma_conn *conn);
  */
 int rpma_conn_delete(struct rpma_conn **conn_ptr);
 
+/* connection request: ours before it is sent, or a peer's before it is answered */
+
 /*
  * rpma_conn_req_new - prepare a connection to addr:port
  *
@@ -833,6 +858,8 @@ int rpma_conn_req_recv(struct rpma_conn_req *req, struct rpma_mr_local *dst, siz
 int rpma_conn_req_get_private_data(
 	const struct rpma_conn_req *req, struct rpma_conn_private_data *pdata);
 
+/* endpoint: where requests come in */
+
 /*
  * rpma_ep_listen - listen for connection requests at addr:port
  *
@@ -896,7 +923,7 @@ int rpma_ep_get_fd(const struct rpma_ep *ep, int *fd);
 int rpma_ep_next_conn_req(
 	struct rpma_ep *ep, const struct rpma_conn_cfg *cfg, struct rpma_conn_req **req_ptr);
 
-/* configuration of a shared receive queue */
+/* configuration of a shared receive queue: sizes, before there is one */
 
 struct rpma_srq_cfg;
 
@@ -938,6 +965,7 @@ int rpma_srq_cfg_set_rq_size(struct rpma_srq_cfg *cfg, uint32_t rq_size);
 /*
  * rpma_srq_cfg_get_rq_size - the length that was set for the shared receive queue
  *
+ * Shape:     writes what rpma_srq_cfg_set_rq_size has set, or the default.
  * Units:     receives
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg or rq_size is NULL
@@ -961,6 +989,7 @@ int rpma_srq_cfg_set_rcq_size(struct rpma_srq_cfg *cfg, uint32_t rcq_size);
 /*
  * rpma_srq_cfg_get_rcq_size - the length that was set for the completion queue
  *
+ * Shape:     writes what rpma_srq_cfg_set_rcq_size has set, or the default.
  * Units:     completions
  * Threads:   any
  * Errors:    RPMA_E_INVAL     cfg or rcq_size is NULL
@@ -1208,7 +1237,7 @@ int rpma_send_with_imm(struct rpma_conn *conn, const struct rpma_mr_local *src, 
 int rpma_recv(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t offset, size_t len,
 	const void *op_context);
 
-/* completions */
+/* completion queue: what has become of operations */
 
 /*
  * rpma_cq_get_fd - file descriptor of a completion queue's channel
@@ -1255,7 +1284,7 @@ int rpma_cq_wait(struct rpma_cq *cq);
  */
 int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *num_entries_got);
 
-/* log */
+/* log: what the library has to tell people */
 
 /* a smaller number is more severe */
 enum rpma_log_level {
@@ -1296,6 +1325,7 @@ int rpma_log_set_threshold(enum rpma_log_threshold threshold, enum rpma_log_leve
 /*
  * rpma_log_get_threshold - how severe a message has to be
  *
+ * Shape:     writes what rpma_log_set_threshold has set, or the default.
  * Threads:   any
  * Errors:    RPMA_E_INVAL     no such threshold, or level is NULL
  * Source:    src/log.c
