@@ -255,7 +255,8 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t ring_flags; /* set-up flags that the kernel accepted, IORING_SETUP_* */
 	uint64_t conns; /* connections alive */
 	uint64_t conns_ready; /* of those, READY */
-	uint64_t u_reserved[14];
+	uint64_t rnr_errors; /* sends that ended UV_ENOBUFS: the peer had no receive for too long */
+	uint64_t u_reserved[13];
 } rpma_uv_reactor_stats_t;
 
 /*
@@ -462,30 +463,65 @@ typedef struct rpma_uv_remote {
 } rpma_uv_remote_t;
 
 /*
- * rpma_uv_read - start one READ of remote bytes into a local region
+ * rpma_uv_read - start a READ of remote bytes into a local region
  *
  * Shape:      queues and returns; never waits. What the send queue or the negotiated read depth has
- *             no room for waits in order.
- * Units:      len in bytes, at most the port's message limit; 0 with both regions NULL is a
- *             zero-byte read.
+ *             no room for waits in order. What is longer than the port's message limit becomes
+ *             several work requests, with this one future.
+ * Units:      len in bytes; 0 with both regions NULL and both offsets 0 is a zero-byte read. flags
+ *             is 0.
  * Ownership:  borrows dst's region until the callback; src's may be deleted after the call.
- * Completion: in the order of the calls on this connection's send side; result is len.
+ * Completion: in the order of the calls on this connection's send side; result is len. After a
+ *             failure any part of dst may have been written.
+ *             Cancelled while a part is posted, it posts no more, and ends UV_ECANCELED when that
+ *             part has come back.
  * Errors:     in the future: UV_EINVAL    NULL, flags not 0, or a range outside a region
- *             UV_EMSGSIZE  above the port's message limit
  *             UV_ENOTCONN  the connection is not READY
  *             UV_EAGAIN    the connection's queue bound is reached; wait for any completion
  *             UV_EACCES    the peer's region does not allow it
+ *             UV_EFAULT    the local region does not allow it
  *             UV_ETIMEDOUT the peer is gone
- *             UV_ECANCELED the connection was closed first
+ *             UV_ECANCELED the connection was closed first, or rpma_uv_cancel()
+ *             of several work requests, that of the first to fail
  */
 rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst,
 	rpma_uv_remote_t src, size_t len, unsigned flags);
 
 /*
+ * rpma_uv_write - start a WRITE of local bytes into a remote region
+ *
+ * Shape:      as rpma_uv_read(), but for the read depth, which it does not need.
+ * Units:      len in bytes; 0 with both regions NULL and both offsets 0 is a zero-byte write. flags
+ *             is 0.
+ * Ownership:  borrows src's region until the callback; dst's may be deleted after the call.
+ * Completion: in the order of the calls on this connection's send side; result is len. Done means
+ *             that the peer's device has taken the bytes: src may be changed. Whether the peer's
+ *             processor sees them, and whether they outlast a loss of power, is what a flush is
+ *             for. After a failure any part of dst may have been written.
+ * Errors:     as rpma_uv_read()
+ */
+rpma_uv_future_t *rpma_uv_write(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
+	rpma_uv_local_t src, size_t len, unsigned flags);
+
+/*
+ * rpma_uv_write_with_imm - start a WRITE that uses up a receive of the peer, and tells it 32 bits
+ *
+ * Shape:      as rpma_uv_write(). Of several work requests the last one carries the word: when the
+ *             peer's receive completes, all of the bytes are there.
+ * Units:      imm in host order.
+ * Completion: as rpma_uv_write(). The peer's receive tells the length of the last work request
+ *             and leaves its own buffer alone, see rpma_uv_recv_info().
+ * Errors:     as rpma_uv_read(); UV_ENOBUFS: the peer had no receive posted for too long
+ */
+rpma_uv_future_t *rpma_uv_write_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
+	rpma_uv_local_t src, size_t len, unsigned flags, uint32_t imm);
+
+/*
  * rpma_uv_send, rpma_uv_send_with_imm - send one message, the latter with 32 bits in host order
  *
- * As rpma_uv_read(); len of 0 with src's region NULL is an empty message. UV_ENOBUFS: the peer had
- * no receive posted for too long.
+ * As rpma_uv_write(), but a message is never cut: above the port's message limit it ends
+ * UV_EMSGSIZE. len of 0 with src's region NULL is an empty message. UV_ENOBUFS: the peer had no
+ * receive posted for too long.
  */
 rpma_uv_future_t *rpma_uv_send(
 	rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len, unsigned flags);
@@ -497,7 +533,9 @@ rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpm
  *
  * Shape:      allowed from NEW on: receives posted before connect or accept are on the queue before
  *             the peer can send. What the receive queue has no room for waits in order.
- * Completion: in posting order; result is the number of bytes received.
+ * Completion: in posting order; result is the number of bytes received. A write with a word in it
+ *             uses a receive up too: then the bytes are in that write's target, and dst is as it
+ *             was.
  * Errors:     in the future: as rpma_uv_read(); UV_EMSGSIZE: the message did not fit
  */
 rpma_uv_future_t *rpma_uv_recv(
@@ -508,6 +546,7 @@ typedef struct rpma_uv_recv_info {
 	int has_imm;
 	uint32_t imm; /* host order */
 	rpma_uv_conn_t *conn;
+	int is_write; /* rpma_uv_write_with_imm(): len bytes are in its target, none in the buffer */
 } rpma_uv_recv_info_t;
 
 /*

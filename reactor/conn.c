@@ -132,6 +132,7 @@ static void conn_free(struct rpma_uv__closer *closer)
 	TAILQ_REMOVE(&r->conns, c, link);
 	r->stats.conns--;
 	(void)rpma_conn_cfg_delete(&c->cfg);
+	rpma_uv__queue_slots_delete(&c->queue);
 	free(c->received.ptr);
 	free(c);
 	rpma_uv__reactor_drop(r);
@@ -288,12 +289,17 @@ int rpma_uv_conn_new(rpma_uv_reactor_t *reactor, struct rpma_peer *peer,
 	ret = rpma_uv__cq_reserve(r, c->context, c->reserved, &c->cq);
 	if (ret)
 		goto err_cfg_delete;
+	ret = rpma_uv__queue_slots_new(&c->queue);
+	if (ret)
+		goto err_cq_release;
 	TAILQ_INSERT_TAIL(&r->conns, c, link);
 	r->stats.conns++;
 	conn_check(c);
 	*conn_ptr = c;
 	return 0;
 
+err_cq_release:
+	rpma_uv__cq_release(c->cq, c->reserved);
 err_cfg_delete:
 	(void)rpma_conn_cfg_delete(&c->cfg);
 err_free:

@@ -19,6 +19,7 @@
 
 #include "conn.h"
 #include "ep.h"
+#include "post.h"
 #include "reactor.h"
 #include "src/peer.h"
 #include "status.h"
@@ -88,7 +89,7 @@ static int qp_create(rpma_uv_conn_t *c)
 		id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout));
 	/* all that wait and fit, list by list; one that is refused ends, so this does too */
 	while (!TAILQ_EMPTY(&c->queue.recv_waiting) && c->queue.recv_posted < c->queue.recv_size)
-		rpma_uv__queue_post_recvs(c);
+		rpma_uv__post_recvs(c);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
  * ASSUMPTIONS
  * - a user of a completion queue reserves room for all that it can ever have outstanding, so that a
  *   queue can neither overrun nor be waited for
- * - wr_id of every work request is the address of its struct rpma_uv__wr
+ * - wr_id of every work request leads to its connection, see queue.h
  */
 
 #ifndef RPMA_UV_CQ_H

@@ -5,28 +5,24 @@
  * queue.c - from operations to work requests and back
  *
  *     queue_add()            queues_flush()                queue_complete()
- *   ------------> waiting ------------------> out (posted) ----------------> finished
- *                    |        credits: slots,                                   ^
- *                    |        read depth                                        |
- *                    +------- cancel, connection ended -------------------------+
+ *   ------------> waiting ------------------> posted ----------------> finished
+ *                    |        credits: slots,                              ^
+ *                    |        read depth                                   |
+ *                    +------- drop(): cancel, connection ended ------------+
  *
- * One list and one doorbell a connection and flush. Signalled are READs, operations of 16 KiB and
- * more, one in a quarter of the send queue, and the last of a list; a completion completes all that
- * were posted before it (the send side of a reliable connection completes in order).
+ * An operation of several parts may be waiting and posted at the same time. It is finished when no
+ * part of it waits and none is out, with the status of the first part that failed.
  */
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "conn.h"
+#include "post.h"
 #include "queue.h"
 #include "reactor.h"
 #include "status.h"
-
-/*
- * operations of this size on have a completion of their own: their buffers are worth getting back
- */
-#define SIGNAL_BYTES 16384
 
 static void wr_finish(struct rpma_uv__wr *wr, int status, int64_t result, uint32_t detail)
 {
@@ -38,19 +34,43 @@ void rpma_uv__queue_init(struct rpma_uv__queue *q, unsigned send_size, unsigned 
 {
 	memset(q, 0, sizeof(*q));
 	TAILQ_INIT(&q->send_waiting);
-	TAILQ_INIT(&q->send_out);
 	TAILQ_INIT(&q->recv_waiting);
 	TAILQ_INIT(&q->recv_out);
 	q->send_size = send_size;
 	q->recv_size = recv_size;
 }
 
-/* the list on which a work request waits */
+int rpma_uv__queue_slots_new(struct rpma_uv__queue *q)
+{
+	q->slots = calloc(q->send_size, sizeof(*q->slots));
+	return q->slots != NULL ? 0 : UV_ENOMEM;
+}
+
+void rpma_uv__queue_slots_delete(struct rpma_uv__queue *q)
+{
+	free(q->slots);
+	q->slots = NULL;
+}
+
+/* the list on which an operation waits */
 static struct rpma_uv__wrs *waiting_list(struct rpma_uv__wr *wr)
 {
 	struct rpma_uv__queue *q = &wr->conn->queue;
 
 	return wr->is_recv ? &q->recv_waiting : &q->send_waiting;
+}
+
+/* how many connections have sends decides whether they share a flush */
+static void busy_update(rpma_uv_conn_t *c)
+{
+	struct rpma_uv__queue *q = &c->queue;
+	bool is_busy = q->send_posted > 0 || !TAILQ_EMPTY(&q->send_waiting);
+
+	c->reactor->busy += is_busy;
+	c->reactor->busy -= q->is_busy;
+	q->is_busy = is_busy;
+	if (!is_busy)
+		q->budget_bytes = 0; /* debts are among those that have work */
 }
 
 void rpma_uv__queue_mark_dirty(rpma_uv_conn_t *c)
@@ -74,177 +94,43 @@ void rpma_uv__queue_add(rpma_uv_conn_t *c, struct rpma_uv__wr *wr)
 	}
 	wr->conn = c;
 	wr->is_posted = false;
+	wr->cursor = (struct rpma_uv__cursor){ 0 };
+	wr->out = 0;
+	wr->status = 0;
+	wr->detail = 0;
 	q->waiting++;
 	TAILQ_INSERT_TAIL(waiting_list(wr), wr, link);
+	busy_update(c);
 	rpma_uv__queue_mark_dirty(c);
 }
 
-static void dequeue(struct rpma_uv__wr *wr)
+void rpma_uv__queue_dequeue(struct rpma_uv__wr *wr)
 {
 	assert(!wr->is_posted);
 	TAILQ_REMOVE(waiting_list(wr), wr, link);
 	wr->conn->queue.waiting--;
+	wr->is_posted = true;
+}
+
+void rpma_uv__queue_drop(struct rpma_uv__wr *wr, int status)
+{
+	rpma_uv__queue_dequeue(wr);
+	busy_update(wr->conn);
+	if (wr->out == 0)
+		wr_finish(wr, status, 0, 0);
+	else
+		wr->status = status;
 }
 
 int rpma_uv__queue_cancel(struct rpma_uv__wr *wr)
 {
 	if (wr->is_posted)
 		return UV_EBUSY;
-	dequeue(wr);
-	wr_finish(wr, UV_ECANCELED, 0, 0);
+	rpma_uv__queue_drop(wr, UV_ECANCELED);
 	return 0;
 }
 
-/* ---- posting --------------------------------------------------------------------------------- */
-
-/* work requests up to `bad` (NULL: all n) are the device's now; the one at `bad` was refused */
-static void take_posted(rpma_uv_conn_t *c, struct rpma_uv__wrs *waiting, struct rpma_uv__wrs *out,
-	unsigned n, int ret)
-{
-	struct rpma_uv__reactor *r = c->reactor;
-	struct rpma_uv__wr *wr;
-
-	for (unsigned i = 0; i < n; i++) {
-		wr = TAILQ_FIRST(waiting);
-		dequeue(wr);
-		wr->is_posted = true;
-		TAILQ_INSERT_TAIL(out, wr, link);
-	}
-	r->posted += n;
-	r->stats.work_requests += n;
-	r->stats.doorbells++;
-	if (ret != 0) {
-		wr = TAILQ_FIRST(waiting);
-		dequeue(wr);
-		wr_finish(wr, uv_translate_sys_error(ret), 0, 0);
-	}
-}
-
-void rpma_uv__queue_post_recvs(rpma_uv_conn_t *c)
-{
-	struct rpma_uv__queue *q = &c->queue;
-	struct ibv_recv_wr *list = c->reactor->scratch->recv, *bad = NULL;
-	unsigned room = q->recv_size - q->recv_posted, n = 0;
-	struct rpma_uv__wr *wr;
-	int ret;
-
-	TAILQ_FOREACH (wr, &q->recv_waiting, link) {
-		if (n == room || n == RPMA_UV__WR_BATCH)
-			break;
-		list[n] = (struct ibv_recv_wr){
-			.wr_id = (uintptr_t)wr,
-			.next = &list[n + 1],
-			.sg_list = wr->sge.length > 0 ? &wr->sge : NULL,
-			.num_sge = wr->sge.length > 0,
-		};
-		n++;
-	}
-	if (n == 0)
-		return;
-	list[n - 1].next = NULL;
-	ret = ibv_post_recv(c->cm_id.id->qp, list, &bad);
-	if (ret != 0)
-		n = (unsigned)(bad - list);
-	take_posted(c, &q->recv_waiting, &q->recv_out, n, ret);
-	q->recv_posted += n;
-	assert(q->recv_posted <= q->recv_size);
-}
-
-static void send_wr_fill(struct ibv_send_wr *to, struct rpma_uv__wr *wr)
-{
-	*to = (struct ibv_send_wr){
-		.wr_id = (uintptr_t)wr,
-		.next = to + 1,
-		.sg_list = wr->sge.length > 0 ? &wr->sge : NULL,
-		.num_sge = wr->sge.length > 0,
-		.opcode = wr->opcode,
-	};
-	if (wr->opcode == IBV_WR_SEND_WITH_IMM)
-		to->imm_data = wr->imm;
-	if (wr->opcode == IBV_WR_RDMA_READ) {
-		to->wr.rdma.remote_addr = wr->remote_addr;
-		to->wr.rdma.rkey = wr->rkey;
-	}
-}
-
-/* fill the scratch list as far as the credits reach; how many, and of them the reads */
-static unsigned build_sends(rpma_uv_conn_t *c, unsigned *reads_ptr)
-{
-	struct rpma_uv__queue *q = &c->queue;
-	struct ibv_send_wr *list = c->reactor->scratch->send;
-	unsigned room = q->send_size - q->send_posted;
-	unsigned n = 0, reads = 0, unsignalled = 0;
-	struct rpma_uv__wr *wr;
-
-	TAILQ_FOREACH (wr, &q->send_waiting, link) {
-		bool is_read = wr->opcode == IBV_WR_RDMA_READ;
-
-		if (n == room || n == RPMA_UV__WR_BATCH)
-			break;
-		if (is_read && q->reads_posted + reads == q->read_depth)
-			break; /* and what was called later waits behind it */
-		send_wr_fill(&list[n], wr);
-		unsignalled++;
-		if (is_read || wr->sge.length >= SIGNAL_BYTES || unsignalled * 4 >= q->send_size) {
-			list[n].send_flags = IBV_SEND_SIGNALED;
-			unsignalled = 0;
-		}
-		reads += is_read;
-		n++;
-	}
-	if (n > 0) {
-		list[n - 1].next = NULL;
-		list[n - 1].send_flags = IBV_SEND_SIGNALED;
-	}
-	*reads_ptr = reads;
-	return n;
-}
-
-static void post_sends(rpma_uv_conn_t *c)
-{
-	struct rpma_uv__queue *q = &c->queue;
-	struct ibv_send_wr *list = c->reactor->scratch->send, *bad = NULL;
-	unsigned reads, n = build_sends(c, &reads);
-	int ret;
-
-	if (n == 0)
-		return;
-	ret = ibv_post_send(c->cm_id.id->qp, list, &bad);
-	if (ret != 0) {
-		unsigned all = n;
-
-		n = (unsigned)(bad - list);
-		for (unsigned i = n; i < all; i++)
-			reads -= list[i].opcode == IBV_WR_RDMA_READ;
-	}
-	take_posted(c, &q->send_waiting, &q->send_out, n, ret);
-	q->send_posted += n;
-	q->reads_posted += reads;
-	q->sent_ms = uv_now(c->reactor->loop);
-	assert(q->send_posted <= q->send_size);
-	assert(q->reads_posted <= q->read_depth);
-	/*
-	 * The list was cut short: its new end may be unsignalled, and a completion to come may be
-	 * far off or never be. A queue pair that refuses what there is room for is broken anyway.
-	 */
-	if (ret != 0 && n > 0 && !(list[n - 1].send_flags & IBV_SEND_SIGNALED))
-		rpma_uv__conn_end(c, uv_translate_sys_error(ret), 0);
-}
-
-/* is there something that could be posted right now? */
-static bool can_post(const rpma_uv_conn_t *c)
-{
-	const struct rpma_uv__queue *q = &c->queue;
-	const struct rpma_uv__wr *wr = TAILQ_FIRST(&q->send_waiting);
-
-	if (!c->has_qp || c->state == RPMA_UV__CONN_DRAINING)
-		return false;
-	if (!TAILQ_EMPTY(&q->recv_waiting) && q->recv_posted < q->recv_size)
-		return true;
-	if (wr == NULL || c->state != RPMA_UV__CONN_READY || q->send_posted == q->send_size)
-		return false;
-	return wr->opcode != IBV_WR_RDMA_READ || q->reads_posted < q->read_depth;
-}
+/* ---- flushing -------------------------------------------------------------------------------- */
 
 static void queue_flush(rpma_uv_conn_t *c)
 {
@@ -254,11 +140,11 @@ static void queue_flush(rpma_uv_conn_t *c)
 	}
 	if (!c->has_qp)
 		return;
-	rpma_uv__queue_post_recvs(c);
+	rpma_uv__post_recvs(c);
 	if (c->state == RPMA_UV__CONN_READY)
-		post_sends(c);
-	/* a full list, or one cut short by a refusal, leaves something for the next flush */
-	if (can_post(c))
+		rpma_uv__post_sends(c);
+	/* a full list, one cut short by a refusal, or a spent budget leaves something for the next flush */
+	if (rpma_uv__post_is_due(c))
 		rpma_uv__queue_mark_dirty(c);
 }
 
@@ -294,52 +180,79 @@ static void complete_recv(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int s
 		wr->byte_len = wc->byte_len;
 		wr->has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
 		wr->imm = wr->has_imm ? wc->imm_data : 0;
+		wr->is_write = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
 		wr_finish(wr, 0, wc->byte_len, 0);
 	} else {
 		wr_finish(wr, status, 0, rpma_uv__detail_wc(wc));
 	}
 }
 
-/* those before it were unsignalled: a failure of theirs would have had a completion of its own */
-static void complete_send(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
+/* the oldest posted part has come back; its operation may be finished with it */
+static void part_finish(rpma_uv_conn_t *c, int status, uint32_t detail)
 {
-	struct rpma_uv__queue *q = &wr->conn->queue;
-	struct rpma_uv__wr *oldest;
+	struct rpma_uv__queue *q = &c->queue;
+	const struct rpma_uv__slot *slot = &q->slots[q->send_first];
+	struct rpma_uv__wr *wr = slot->wr;
 
-	do {
-		oldest = TAILQ_FIRST(&q->send_out);
-		assert(oldest != NULL);
-		TAILQ_REMOVE(&q->send_out, oldest, link);
-		q->send_posted--;
-		q->reads_posted -= oldest->opcode == IBV_WR_RDMA_READ;
-		wr->conn->reactor->posted--;
-		if (oldest != wr || status == 0)
-			wr_finish(oldest, 0, oldest->sge.length, 0);
-		else
-			wr_finish(oldest, status, 0, rpma_uv__detail_wc(wc));
-	} while (oldest != wr);
+	assert(q->send_posted > 0);
+	q->send_posted--;
+	q->reads_posted -= slot->is_read;
+	q->send_first = q->send_first + 1 < q->send_size ? q->send_first + 1 : 0;
+	c->reactor->posted--;
+	if (wr->status == 0)
+		wr->status = status;
+	if (wr->detail == 0)
+		wr->detail = detail;
+	assert(wr->out > 0);
+	if (--wr->out == 0 && wr->is_posted)
+		wr_finish(wr, wr->status, wr->status == 0 ? (int64_t)wr->len : 0, wr->detail);
+}
+
+/* those before it were unsignalled: a failure of theirs would have had a completion of its own */
+static void complete_send(
+	rpma_uv_conn_t *c, const struct rpma_uv__slot *slot, const struct ibv_wc *wc, int status)
+{
+	struct rpma_uv__queue *q = &c->queue;
+
+	while (&q->slots[q->send_first] != slot)
+		part_finish(c, 0, 0);
+	part_finish(c, status, status != 0 ? rpma_uv__detail_wc(wc) : 0);
+	busy_update(c);
+}
+
+/* whose completion it is: of a slot, *slot_ptr, or of the receive that is returned */
+static struct rpma_uv__wr *wr_of(const struct ibv_wc *wc, struct rpma_uv__slot **slot_ptr)
+{
+	uintptr_t id = (uintptr_t)wc->wr_id;
+
+	*slot_ptr = NULL;
+	if (!(id & RPMA_UV__SLOT_TAG))
+		return (struct rpma_uv__wr *)id;
+	*slot_ptr = (struct rpma_uv__slot *)(id - RPMA_UV__SLOT_TAG);
+	return (*slot_ptr)->wr;
 }
 
 void rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc)
 {
-	struct rpma_uv__wr *wr = (struct rpma_uv__wr *)(uintptr_t)wc->wr_id;
+	struct rpma_uv__slot *slot;
+	struct rpma_uv__wr *wr = wr_of(wc, &slot);
 	rpma_uv_conn_t *c = wr->conn;
 	int status = 0;
 
 	assert(c->reactor == r);
-	(void)r;
 	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
 		/* without a reason of ours or the peer's the queue pair broke by itself */
 		rpma_uv__conn_end(c, UV_EIO, rpma_uv__detail_wc(wc));
 		status = flush_status(c);
 	} else if (wc->status != IBV_WC_SUCCESS) {
+		r->stats.rnr_errors += wc->status == IBV_WC_RNR_RETRY_EXC_ERR;
 		status = rpma_uv__status_wc(wc->status);
 		rpma_uv__conn_end(c, status, rpma_uv__detail_wc(wc));
 	}
-	if (wr->is_recv)
+	if (slot == NULL)
 		complete_recv(wr, wc, status);
 	else
-		complete_send(wr, wc, status);
+		complete_send(c, slot, wc, status);
 	if (c->queue.waiting > 0 || c->state == RPMA_UV__CONN_DRAINING)
 		rpma_uv__queue_mark_dirty(c);
 }
@@ -350,10 +263,8 @@ void rpma_uv__queue_cancel_waiting(rpma_uv_conn_t *c, int status)
 	struct rpma_uv__wr *wr;
 
 	for (unsigned i = 0; i < 2; i++) {
-		while ((wr = TAILQ_FIRST(lists[i])) != NULL) {
-			dequeue(wr);
-			wr_finish(wr, status, 0, 0);
-		}
+		while ((wr = TAILQ_FIRST(lists[i])) != NULL)
+			rpma_uv__queue_drop(wr, status);
 	}
 	assert(c->queue.waiting == 0);
 }
@@ -361,17 +272,16 @@ void rpma_uv__queue_cancel_waiting(rpma_uv_conn_t *c, int status)
 void rpma_uv__queue_abandon_posted(rpma_uv_conn_t *c, int status)
 {
 	struct rpma_uv__queue *q = &c->queue;
-	struct rpma_uv__wrs *lists[] = { &q->send_out, &q->recv_out };
 	struct rpma_uv__wr *wr;
 
-	c->reactor->posted -= rpma_uv__queue_posted(q);
-	q->send_posted = 0;
-	q->reads_posted = 0;
-	q->recv_posted = 0;
-	for (unsigned i = 0; i < 2; i++) {
-		while ((wr = TAILQ_FIRST(lists[i])) != NULL) {
-			TAILQ_REMOVE(lists[i], wr, link);
-			wr_finish(wr, status, 0, 0);
-		}
+	while (q->send_posted > 0)
+		part_finish(c, status, 0);
+	busy_update(c);
+	while ((wr = TAILQ_FIRST(&q->recv_out)) != NULL) {
+		TAILQ_REMOVE(&q->recv_out, wr, link);
+		q->recv_posted--;
+		c->reactor->posted--;
+		wr_finish(wr, status, 0, 0);
 	}
+	assert(rpma_uv__queue_posted(q) == 0);
 }

@@ -31,6 +31,7 @@
 #include "file.h"
 #include "peer.h"
 #include "pool.h"
+#include "post.h"
 #include "queue.h"
 #include "reactor.h"
 #include "ring.h"

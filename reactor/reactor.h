@@ -96,6 +96,7 @@ struct rpma_uv__reactor {
 	struct rpma_uv__ring *ring; /* NULL until first use */
 	struct rpma_uv__wr_scratch *scratch;
 	unsigned posted; /* work requests that a device holds */
+	unsigned busy; /* connections whose sends wait or are posted */
 
 	/* closing */
 	enum rpma_uv__closing closing;

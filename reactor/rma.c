@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright 2026, rpma-uv contributors */
 
-/* rma.c - the operations on remote memory: read, send, receive */
+/* rma.c - the operations on remote memory: read, write, send, receive */
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -19,21 +19,35 @@ static int wr_cancel(rpma_uv_future_t *f)
 }
 
 static const struct rpma_uv__kind read_kind = { .name = "read", .cancel = wr_cancel };
+static const struct rpma_uv__kind write_kind = { .name = "write", .cancel = wr_cancel };
 static const struct rpma_uv__kind send_kind = { .name = "send", .cancel = wr_cancel };
 static const struct rpma_uv__kind recv_kind = { .name = "receive", .cancel = wr_cancel };
 
-/* the local side of an operation: a part of a region, or nothing at all */
-static int local_part(const rpma_uv_conn_t *c, rpma_uv_local_t at, size_t len, struct ibv_sge *sge)
+/*
+ * The core's ranges fit into one work request; ours may be longer. Both ends inside mean that all
+ * of it is.
+ */
+static int local_range(rpma_uv_local_t at, size_t len, struct ibv_sge *sge)
 {
-	*sge = (struct ibv_sge){ 0 };
-	if (at.mr == NULL)
-		return at.offset == 0 && len == 0 ? 0 : UV_EINVAL;
-	if (rpma__mr_local_sge(at.mr, at.offset, len, sge))
+	struct ibv_sge end;
+
+	if (len > SIZE_MAX - at.offset || rpma__mr_local_sge(at.mr, at.offset, 0, sge) ||
+		rpma__mr_local_sge(at.mr, at.offset + len, 0, &end))
 		return UV_EINVAL;
-	return c->max_msg > 0 && len > c->max_msg ? UV_EMSGSIZE : 0;
+	return 0;
 }
 
-/* queue a work request that was found good, or end its operation with `status` */
+static int remote_range(rpma_uv_remote_t at, size_t len, uint64_t *addr, uint32_t *rkey)
+{
+	uint64_t end;
+
+	if (len > SIZE_MAX - at.offset || rpma__mr_remote_target(at.mr, at.offset, 0, addr, rkey) ||
+		rpma__mr_remote_target(at.mr, at.offset + len, 0, &end, rkey))
+		return UV_EINVAL;
+	return 0;
+}
+
+/* queue an operation that was found good, or end it with `status` */
 static rpma_uv_future_t *start(rpma_uv_conn_t *c, rpma_uv_op_t *op,
 	const struct rpma_uv__kind *kind, const struct rpma_uv__wr *from, int status)
 {
@@ -50,32 +64,77 @@ static rpma_uv_future_t *start(rpma_uv_conn_t *c, rpma_uv_op_t *op,
 	return &op->future;
 }
 
+/* ---- read and write -------------------------------------------------------------------------- */
+
+/* between a local and a remote range, or between nothing and nothing */
+static int transfer_fill(struct rpma_uv__wr *wr, rpma_uv_local_t local, rpma_uv_remote_t remote,
+	size_t len, unsigned flags)
+{
+	if (flags != 0 || (local.mr == NULL) != (remote.mr == NULL))
+		return UV_EINVAL;
+	if (local.mr == NULL)
+		return local.offset == 0 && remote.offset == 0 && len == 0 ? 0 : UV_EINVAL;
+	wr->len = len;
+	if (local_range(local, len, &wr->sge))
+		return UV_EINVAL;
+	return remote_range(remote, len, &wr->remote_addr, &wr->rkey);
+}
+
+static rpma_uv_future_t *transfer(rpma_uv_conn_t *c, rpma_uv_op_t *op,
+	const struct rpma_uv__kind *kind, struct rpma_uv__wr *wr, int status)
+{
+	if (status == 0)
+		status = rpma_uv__conn_may_send(c);
+	return start(c, op, kind, wr, status);
+}
+
 rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst,
 	rpma_uv_remote_t src, size_t len, unsigned flags)
 {
 	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_READ };
-	int status = flags != 0 ? UV_EINVAL : local_part(c, dst, len, &wr.sge);
 
-	if (status == 0 && (src.mr == NULL) != (dst.mr == NULL))
-		status = UV_EINVAL;
-	if (status == 0 && src.mr == NULL && src.offset != 0)
-		status = UV_EINVAL;
-	if (status == 0 && src.mr != NULL &&
-		rpma__mr_remote_target(src.mr, src.offset, len, &wr.remote_addr, &wr.rkey))
-		status = UV_EINVAL;
-	if (status == 0)
-		status = rpma_uv__conn_may_send(c);
-	return start(c, op, &read_kind, &wr, status);
+	return transfer(c, op, &read_kind, &wr, transfer_fill(&wr, dst, src, len, flags));
+}
+
+rpma_uv_future_t *rpma_uv_write(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
+	rpma_uv_local_t src, size_t len, unsigned flags)
+{
+	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+
+	return transfer(c, op, &write_kind, &wr, transfer_fill(&wr, src, dst, len, flags));
+}
+
+rpma_uv_future_t *rpma_uv_write_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
+	rpma_uv_local_t src, size_t len, unsigned flags, uint32_t imm)
+{
+	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm = htonl(imm) };
+
+	return transfer(c, op, &write_kind, &wr, transfer_fill(&wr, src, dst, len, flags));
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* a part of a region that one message can carry, or nothing at all */
+static int message_fill(
+	const rpma_uv_conn_t *c, struct rpma_uv__wr *wr, rpma_uv_local_t at, size_t len)
+{
+	if (at.mr == NULL)
+		return at.offset == 0 && len == 0 ? 0 : UV_EINVAL;
+	if (local_range(at, len, &wr->sge))
+		return UV_EINVAL;
+	if (len > UINT32_MAX || (c->max_msg > 0 && len > c->max_msg))
+		return UV_EMSGSIZE;
+	wr->sge.length = (uint32_t)len;
+	wr->len = len;
+	return 0;
 }
 
 static rpma_uv_future_t *send_any(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src,
 	size_t len, unsigned flags, struct rpma_uv__wr *wr)
 {
-	int status = flags != 0 ? UV_EINVAL : local_part(c, src, len, &wr->sge);
+	int status = flags != 0 ? UV_EINVAL : message_fill(c, wr, src, len);
 
-	if (status == 0)
-		status = rpma_uv__conn_may_send(c);
-	return start(c, op, &send_kind, wr, status);
+	return transfer(c, op, &send_kind, wr, status);
 }
 
 rpma_uv_future_t *rpma_uv_send(
@@ -97,7 +156,7 @@ rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpm
 rpma_uv_future_t *rpma_uv_recv(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len)
 {
 	struct rpma_uv__wr wr = { .is_recv = true };
-	int status = local_part(c, dst, len, &wr.sge);
+	int status = message_fill(c, &wr, dst, len);
 
 	if (status == 0 && c->queue.recv_size == 0)
 		status = UV_EINVAL; /* no room was asked for: it would wait for ever */
@@ -118,6 +177,7 @@ int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info)
 		.has_imm = wr->has_imm,
 		.imm = ntohl(wr->imm),
 		.conn = wr->conn,
+		.is_write = wr->is_write,
 	};
 	return 0;
 }

@@ -228,8 +228,8 @@ int rig_setup(void **state)
 	reactor_init(&opts);
 	rig.peer = unit_peer_new();
 	rig.mr = unit_mr(rig.peer, rig.mem, sizeof(rig.mem),
-		RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_READ_DST | RPMA_MR_USAGE_SEND |
-			RPMA_MR_USAGE_RECV);
+		RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_READ_DST | RPMA_MR_USAGE_WRITE_SRC |
+			RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV);
 	rig.remote = unit_mr_remote(rig.mr);
 	for (size_t i = 0; i < sizeof(rig.mem); i++)
 		rig.mem[i] = (uint8_t)(i * 7);
@@ -375,6 +375,13 @@ void rig_read(struct rig_conn *c, struct rig_op *op, size_t len)
 {
 	rig_watch(
 		rpma_uv_read(c->conn, &op->op, rig_local(0), rig_remote(RIG_MEM_SIZE / 2), len, 0),
+		&op->done);
+}
+
+void rig_write(struct rig_conn *c, struct rig_op *op, size_t len)
+{
+	rig_watch(
+		rpma_uv_write(c->conn, &op->op, rig_remote(RIG_MEM_SIZE / 2), rig_local(0), len, 0),
 		&op->done);
 }
 

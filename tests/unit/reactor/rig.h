@@ -151,6 +151,7 @@ void rig_on_conn_closed(void *data); /* data: struct rig_conn */
 
 /* operations on the rig's region, at an offset; the watched storage is the caller's */
 void rig_read(struct rig_conn *c, struct rig_op *op, size_t len);
+void rig_write(struct rig_conn *c, struct rig_op *op, size_t len);
 void rig_send(struct rig_conn *c, struct rig_op *op, size_t len);
 void rig_recv(struct rig_conn *c, struct rig_op *op, size_t len);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright 2026, rpma-uv contributors */
 
-/* args.c - what read, send and receive refuse, and how */
+/* args.c - what read, write, send and receive refuse, and how */
 
 #include "rig.h"
 
-enum what { READ, SEND, SEND_IMM, RECV };
+enum what { READ, WRITE, WRITE_IMM, SEND, SEND_IMM, RECV };
+
+#define IS_MESSAGE(what) ((what) >= SEND)
 
 static int status_of(struct rig_conn *c, enum what what, rpma_uv_local_t at, rpma_uv_remote_t from,
 	size_t len, unsigned flags)
@@ -17,6 +19,12 @@ static int status_of(struct rig_conn *c, enum what what, rpma_uv_local_t at, rpm
 	switch (what) {
 	case READ:
 		f = rpma_uv_read(c->conn, &op, at, from, len, flags);
+		break;
+	case WRITE:
+		f = rpma_uv_write(c->conn, &op, from, at, len, flags);
+		break;
+	case WRITE_IMM:
+		f = rpma_uv_write_with_imm(c->conn, &op, from, at, len, flags, 1);
 		break;
 	case SEND:
 		f = rpma_uv_send(c->conn, &op, at, len, flags);
@@ -72,14 +80,18 @@ static void args__ranges(void **state)
 						 rig_remote(cases[i].offset), cases[i].len, 0),
 				cases[i].expected);
 	}
-	/* a read's both ends count */
-	assert_int_equal(
-		status_of(&c, READ, rig_local(0), rig_remote(RIG_MEM_SIZE), 1, 0), UV_EINVAL);
-	assert_int_equal(
-		status_of(&c, READ, rig_local(RIG_MEM_SIZE), rig_remote(0), 1, 0), UV_EINVAL);
+	/* both ends count */
+	for (int what = READ; !IS_MESSAGE(what); what++) {
+		assert_int_equal(status_of(&c, (enum what)what, rig_local(0),
+					 rig_remote(RIG_MEM_SIZE), 1, 0),
+			UV_EINVAL);
+		assert_int_equal(status_of(&c, (enum what)what, rig_local(RIG_MEM_SIZE),
+					 rig_remote(0), 1, 0),
+			UV_EINVAL);
+	}
 }
 
-/* no region: only with nothing else, and for a read on both ends */
+/* no region: only with nothing else, and for reads and writes on both ends */
 static void args__no_region(void **state)
 {
 	const rpma_uv_local_t nowhere = { NULL, 0 }, off = { NULL, 1 };
@@ -94,15 +106,19 @@ static void args__no_region(void **state)
 			status_of(&c, (enum what)what, nowhere, no_remote, 1, 0), UV_EINVAL);
 		assert_int_equal(status_of(&c, (enum what)what, off, no_remote, 0, 0), UV_EINVAL);
 	}
-	assert_int_equal(status_of(&c, READ, nowhere, rig_remote(0), 0, 0), UV_EINVAL);
-	assert_int_equal(status_of(&c, READ, rig_local(0), no_remote, 0, 0), UV_EINVAL);
-	assert_int_equal(status_of(&c, READ, nowhere, off_remote, 0, 0), UV_EINVAL);
+	for (int what = READ; !IS_MESSAGE(what); what++) {
+		enum what it = (enum what)what;
+
+		assert_int_equal(status_of(&c, it, nowhere, rig_remote(0), 0, 0), UV_EINVAL);
+		assert_int_equal(status_of(&c, it, rig_local(0), no_remote, 0, 0), UV_EINVAL);
+		assert_int_equal(status_of(&c, it, nowhere, off_remote, 0, 0), UV_EINVAL);
+	}
 }
 
 /* no piece of memory is given to the device for zero bytes */
 static void args__zero_bytes(void **state)
 {
-	static struct rig_op ops[4];
+	static struct rig_op ops[5];
 	struct rig_conn c;
 
 	(void)state;
@@ -113,15 +129,16 @@ static void args__zero_bytes(void **state)
 			  (rpma_uv_remote_t){ NULL, 0 }, 0, 0),
 		&ops[1].done);
 	rig_send(&c, &ops[2], 0);
-	rig_recv(&c, &ops[3], 0);
+	rig_write(&c, &ops[3], 0);
+	rig_recv(&c, &ops[4], 0);
 	rig_settle();
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(double_pending_send(c.qp, i)->num_sge, 0);
 	assert_int_equal(double_pending_recv(c.qp, 0)->num_sge, 0);
-	double_complete_send(c.qp, 3, IBV_WC_SUCCESS);
+	double_complete_send(c.qp, 4, IBV_WC_SUCCESS);
 	assert_true(double_deliver(c.qp, "", 0, NULL));
 	rig_settle();
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		assert_done(ops[i].done, 0);
 		assert_int_equal(ops[i].done.result, 0);
 	}
@@ -143,7 +160,7 @@ static void args__flags(void **state)
 	}
 }
 
-/* longer than the port allows */
+/* a message longer than the port allows */
 static void args__message_limit(void **state)
 {
 	struct rig_conn c;
@@ -151,7 +168,7 @@ static void args__message_limit(void **state)
 	(void)state;
 	double_device.max_msg_size = 4096;
 	rig_conn_ready(&c, NULL);
-	for (int what = READ; what <= RECV; what++) {
+	for (int what = SEND; what <= RECV; what++) {
 		assert_int_equal(
 			status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 4096, 0), 0);
 		assert_int_equal(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright 2026, rpma-uv contributors */
 
-/* data.c - bytes move: reads, messages with and without a word in the header, both ways */
+/* data.c - bytes move: reads, writes, messages with and without a word in the header, both ways */
 
 #include <arpa/inet.h>
 
@@ -64,6 +64,60 @@ static void data__read_denied(void **state)
 	RIG_UNTIL(op.done.times > 0);
 	assert_done(op.done, UV_EACCES);
 	assert_int_equal(op.done.detail & 0xff, IBV_WC_REM_ACCESS_ERR);
+	rig_conn_gone(&c);
+	assert_int_equal(rpma_mr_remote_delete(&remote), 0);
+	assert_int_equal(rpma_mr_dereg(&mr), 0);
+}
+
+/* a write takes the bytes of the range, to the place, and tells their count */
+static void data__write(void **state)
+{
+	struct rpma_mr_remote *remote = unit_mr_remote(rig.mr);
+	static struct rig_op op;
+	struct rig_conn c;
+
+	(void)state;
+	rig_conn_ready(&c, NULL);
+	rig_watch(rpma_uv_write(c.conn, &op.op, (rpma_uv_remote_t){ remote, 40000 }, rig_local(100),
+			  1000, 0),
+		&op.done);
+	assert_int_equal(rpma_mr_remote_delete(&remote), 0); /* of use during the call only */
+	rig_settle();
+	assert_memory_not_equal(rig.mem + 40000, rig.mem + 100, 1000);
+	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
+	RIG_UNTIL(op.done.times > 0);
+	assert_done(op.done, 0);
+	assert_int_equal(op.done.result, 1000);
+	assert_memory_equal(rig.mem + 40000, rig.mem + 100, 1000);
+}
+
+/* writes that the peer, or the local region, does not allow */
+static void data__write_denied(void **state)
+{
+	static uint8_t own[64];
+	struct rpma_mr_local *mr = unit_mr(rig.peer, own, sizeof(own), RPMA_MR_USAGE_READ_SRC);
+	struct rpma_mr_remote *remote = unit_mr_remote(mr);
+	static struct rig_op op;
+	struct rig_conn c;
+
+	(void)state;
+	rig_conn_ready(&c, NULL);
+	rig_watch(
+		rpma_uv_write(c.conn, &op.op, (rpma_uv_remote_t){ remote, 0 }, rig_local(0), 64, 0),
+		&op.done);
+	rig_settle();
+	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
+	RIG_UNTIL(op.done.times > 0);
+	assert_done(op.done, UV_EACCES);
+	assert_int_equal(op.done.detail & 0xff, IBV_WC_REM_ACCESS_ERR);
+	rig_conn_gone(&c);
+	rig_conn_ready(&c, NULL);
+	rig_watch(rpma_uv_read(c.conn, &op.op, (rpma_uv_local_t){ mr, 0 }, rig_remote(0), 64, 0),
+		&op.done);
+	rig_settle();
+	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
+	RIG_UNTIL(op.done.times > 0);
+	assert_done(op.done, UV_EFAULT);
 	rig_conn_gone(&c);
 	assert_int_equal(rpma_mr_remote_delete(&remote), 0);
 	assert_int_equal(rpma_mr_dereg(&mr), 0);
@@ -141,15 +195,49 @@ static void data__messages(void **state)
 		assert_int_equal(info.has_imm, i > 0);
 		assert_int_equal(info.imm, i > 0 ? 0x01020304 : 0);
 		assert_ptr_equal(info.conn, server.conn);
+		assert_false(info.is_write);
 		if (i < 2)
 			assert_string_equal((char *)rig.mem + 1000, text);
+	}
+}
+
+/* a write with a word: the bytes in their place, the word at the peer, its receive's buffer alone */
+static void data__write_with_imm(void **state)
+{
+	static struct rig_op write;
+	struct rig_done received;
+
+	(void)state;
+	meet();
+	for (size_t len = 0; len <= 500; len += 500) {
+		memset(rig.mem, 0x11, 500);
+		memset(rig.mem + 1000, 0x22, 500);
+		memset(rig.mem + 2000, 0x33, 500);
+		memset(&received, 0, sizeof(received));
+		memset(&info, 0x5a, sizeof(info));
+		rpma_uv_then(rpma_uv_recv(server.conn, NULL, rig_local(1000), 100), take_info,
+			&received);
+		rig_watch(rpma_uv_write_with_imm(client.conn, &write.op, rig_remote(2000),
+				  rig_local(0), len, 0, 0x01020304),
+			&write.done);
+		RIG_UNTIL(received.times > 0 && write.done.times > 0);
+		assert_done(received, 0);
+		assert_done(write.done, 0);
+		assert_int_equal(write.done.result, len);
+		assert_int_equal(info_status, 0);
+		assert_int_equal(info.len, len);
+		assert_true(info.has_imm);
+		assert_true(info.is_write);
+		assert_int_equal(info.imm, 0x01020304);
+		assert_memory_equal(rig.mem + 2000, rig.mem + (len > 0 ? 0 : 2000), 500);
+		assert_int_equal(rig.mem[1000], 0x22);
 	}
 }
 
 /* the word travels in network order */
 static void data__imm_on_the_wire(void **state)
 {
-	static struct rig_op send;
+	static struct rig_op send, write;
 	struct rig_conn c;
 
 	(void)state;
@@ -159,6 +247,12 @@ static void data__imm_on_the_wire(void **state)
 	rig_settle();
 	assert_int_equal(double_pending_send(c.qp, 0)->opcode, IBV_WR_SEND_WITH_IMM);
 	assert_int_equal(double_pending_send(c.qp, 0)->imm, htonl(0xCAFEBABE));
+	rig_watch(rpma_uv_write_with_imm(
+			  c.conn, &write.op, rig_remote(0), rig_local(0), 8, 0, 0xDEADBEEF),
+		&write.done);
+	rig_settle();
+	assert_int_equal(double_pending_send(c.qp, 1)->opcode, IBV_WR_RDMA_WRITE_WITH_IMM);
+	assert_int_equal(double_pending_send(c.qp, 1)->imm, htonl(0xDEADBEEF));
 	rig_close();
 }
 
@@ -231,7 +325,10 @@ int main(void)
 		RIG_TEST(data__read),
 		RIG_TEST(data__remote_region_deleted),
 		RIG_TEST(data__read_denied),
+		RIG_TEST(data__write),
+		RIG_TEST(data__write_denied),
 		RIG_TEST(data__messages),
+		RIG_TEST(data__write_with_imm),
 		RIG_TEST(data__imm_on_the_wire),
 		RIG_TEST(data__message_too_long),
 		RIG_TEST(data__info_refused),

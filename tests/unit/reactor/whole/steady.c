@@ -17,7 +17,7 @@ static void count_done(rpma_uv_future_t *f, int status)
 	done_count++;
 }
 
-/* reads, messages both ways, all and chain, all of the slab: the heap is not touched any more */
+/* reads, writes, messages both ways, all and chain, all of the slab: the heap is not touched any more */
 static rpma_uv_future_t *next(rpma_uv_future_t *f, void *data)
 {
 	(void)f;
@@ -30,7 +30,9 @@ static void a_round(struct rig_conn *c)
 	rpma_uv_future_t *f[OPS];
 
 	for (unsigned i = 0; i < OPS; i++) {
-		if (i % 3 == 0)
+		if (i % 6 == 0)
+			f[i] = rpma_uv_write(c->conn, NULL, rig_remote(64), rig_local(0), 8, 0);
+		else if (i % 3 == 0)
 			f[i] = rpma_uv_read(c->conn, NULL, rig_local(0), rig_remote(64), 8, 0);
 		else if (i % 3 == 1)
 			f[i] = rpma_uv_send(c->conn, NULL, rig_local(0), 8, 0);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026, rpma-uv contributors */
+
+/*
+ * post.c - from operations that wait to lists of work requests
+ *
+ * One list and one doorbell a connection and flush. What is longer than the port's message limit is
+ * cut; parts of one operation may go out in several lists, as slots and read depth allow.
+ *
+ * Signalled are READs, the last part of operations of 16 KiB and more, one in a quarter of the send
+ * queue, and the last of a list; a completion completes all that were posted before it (the send
+ * side of a reliable connection completes in order).
+ *
+ * Connections take turns: a flush posts one list for each that is dirty. While more than one has
+ * work, its list also has a budget in bytes, so that long operations of one do not crowd out short
+ * ones of another. A work request is posted while there is any budget left, be it larger or not; the
+ * debt is paid off in the next flushes (deficit round robin).
+ */
+
+#include <string.h>
+
+#include "conn.h"
+#include "post.h"
+#include "queue.h"
+#include "reactor.h"
+#include "status.h"
+
+/*
+ * operations of this size on have a completion of their own: their buffers are worth getting back
+ */
+#define SIGNAL_BYTES 16384
+
+/* the longest message that a reliable connection can carry */
+#define MESSAGE_BYTES (UINT64_C(1) << 31)
+
+/* what a connection may post in a flush that it shares, what a work request costs at least, */
+#define BUDGET_BYTES INT64_C(262144)
+#define COST_BYTES   INT64_C(2048)
+/* and what one may be ahead by: the rest of a very long operation is the device's to share out */
+#define DEBT_BYTES (64 * BUDGET_BYTES)
+
+/* ---- receives -------------------------------------------------------------------------------- */
+
+void rpma_uv__post_recvs(rpma_uv_conn_t *c)
+{
+	struct rpma_uv__queue *q = &c->queue;
+	struct ibv_recv_wr *list = c->reactor->scratch->recv, *bad = NULL;
+	unsigned room = q->recv_size - q->recv_posted, n = 0;
+	struct rpma_uv__reactor *r = c->reactor;
+	struct rpma_uv__wr *wr;
+	int ret;
+
+	TAILQ_FOREACH (wr, &q->recv_waiting, link) {
+		if (n == room || n == RPMA_UV__WR_BATCH)
+			break;
+		list[n] = (struct ibv_recv_wr){
+			.wr_id = (uintptr_t)wr,
+			.next = &list[n + 1],
+			.sg_list = wr->sge.length > 0 ? &wr->sge : NULL,
+			.num_sge = wr->sge.length > 0,
+		};
+		n++;
+	}
+	if (n == 0)
+		return;
+	list[n - 1].next = NULL;
+	ret = ibv_post_recv(c->cm_id.id->qp, list, &bad);
+	if (ret != 0)
+		n = (unsigned)(bad - list);
+	for (unsigned i = 0; i < n; i++) {
+		wr = TAILQ_FIRST(&q->recv_waiting);
+		rpma_uv__queue_dequeue(wr);
+		TAILQ_INSERT_TAIL(&q->recv_out, wr, link);
+	}
+	q->recv_posted += n;
+	assert(q->recv_posted <= q->recv_size);
+	r->posted += n;
+	r->stats.work_requests += n;
+	r->stats.doorbells++;
+	if (ret != 0)
+		rpma_uv__queue_drop(TAILQ_FIRST(&q->recv_waiting), uv_translate_sys_error(ret));
+}
+
+/* ---- sends: one part ------------------------------------------------------------------------- */
+
+static bool is_read(const struct rpma_uv__wr *wr)
+{
+	return wr->opcode == IBV_WR_RDMA_READ;
+}
+
+/* the length of the part at the cursor */
+static uint32_t part_len(const struct rpma_uv__wr *wr, struct rpma_uv__cursor cursor)
+{
+	uint64_t limit = wr->conn->max_msg, left = wr->len - cursor.at;
+
+	if (limit == 0 || limit > MESSAGE_BYTES)
+		limit = MESSAGE_BYTES;
+	return (uint32_t)(left < limit ? left : limit);
+}
+
+/* the word goes with the last part: the peer learns when all is there */
+static enum ibv_wr_opcode part_opcode(const struct rpma_uv__wr *wr, bool is_last)
+{
+	if (wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !is_last)
+		return IBV_WR_RDMA_WRITE;
+	return wr->opcode;
+}
+
+/* the part at the cursor becomes the n-th of the list; what follows it is in parts[n].after */
+static void part_build(struct rpma_uv__wr_scratch *scratch, unsigned n, struct rpma_uv__wr *wr,
+	struct rpma_uv__cursor cursor)
+{
+	struct rpma_uv__part *part = &scratch->parts[n];
+	struct ibv_send_wr *to = &scratch->send[n];
+	uint32_t len = part_len(wr, cursor);
+
+	*part = (struct rpma_uv__part){
+		.wr = wr,
+		.after.at = cursor.at + len,
+		.is_read = is_read(wr),
+		.is_last = cursor.at + len == wr->len,
+	};
+	scratch->sge[n] = (struct ibv_sge){
+		.addr = wr->sge.addr + cursor.at,
+		.length = len,
+		.lkey = wr->sge.lkey,
+	};
+	*to = (struct ibv_send_wr){
+		.next = to + 1,
+		.sg_list = len > 0 ? &scratch->sge[n] : NULL,
+		.num_sge = len > 0,
+		.opcode = part_opcode(wr, part->is_last),
+	};
+	if (to->opcode == IBV_WR_SEND_WITH_IMM || to->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+		to->imm_data = wr->imm;
+	if (to->opcode != IBV_WR_SEND && to->opcode != IBV_WR_SEND_WITH_IMM) {
+		to->wr.rdma.remote_addr = wr->remote_addr + cursor.at;
+		to->wr.rdma.rkey = wr->rkey;
+	}
+}
+
+/* ---- sends: one list ------------------------------------------------------------------------- */
+
+/* the budget of this flush; without another connection that has work there is no limit */
+static void budget_renew(rpma_uv_conn_t *c)
+{
+	struct rpma_uv__queue *q = &c->queue;
+
+	if (c->reactor->busy < 2) {
+		q->budget_bytes = INT64_MAX;
+		return;
+	}
+	/* what is left of the last one is lost, a debt is not */
+	if (q->budget_bytes > 0)
+		q->budget_bytes = 0;
+	q->budget_bytes += BUDGET_BYTES;
+}
+
+static void budget_spend(struct rpma_uv__queue *q, uint32_t len)
+{
+	q->budget_bytes -= len > COST_BYTES ? len : COST_BYTES;
+	if (q->budget_bytes < -DEBT_BYTES)
+		q->budget_bytes = -DEBT_BYTES;
+}
+
+static struct rpma_uv__slot *slot_at(struct rpma_uv__queue *q, unsigned number)
+{
+	unsigned index = q->send_first + number;
+
+	return &q->slots[index < q->send_size ? index : index - q->send_size];
+}
+
+/* fill the scratch list as far as the credits and the budget reach; how many */
+static unsigned sends_build(rpma_uv_conn_t *c)
+{
+	struct rpma_uv__queue *q = &c->queue;
+	struct rpma_uv__wr_scratch *scratch = c->reactor->scratch;
+	unsigned room = q->send_size - q->send_posted;
+	unsigned n = 0, reads = q->reads_posted, unsignalled = 0;
+	struct rpma_uv__wr *wr = TAILQ_FIRST(&q->send_waiting);
+	struct rpma_uv__cursor cursor;
+
+	if (room > RPMA_UV__WR_BATCH)
+		room = RPMA_UV__WR_BATCH;
+	budget_renew(c);
+	for (cursor = wr->cursor; wr != NULL && n < room && q->budget_bytes > 0; n++) {
+		struct rpma_uv__part *part = &scratch->parts[n];
+
+		if (is_read(wr) && reads == q->read_depth)
+			break; /* and what was called later waits behind it */
+		part_build(scratch, n, wr, cursor);
+		scratch->send[n].wr_id =
+			(uintptr_t)slot_at(q, q->send_posted + n) | RPMA_UV__SLOT_TAG;
+		unsignalled++;
+		if (part->is_read || (part->is_last && wr->len >= SIGNAL_BYTES) ||
+			unsignalled * 4 >= q->send_size) {
+			scratch->send[n].send_flags = IBV_SEND_SIGNALED;
+			unsignalled = 0;
+		}
+		reads += part->is_read;
+		budget_spend(q, scratch->sge[n].length);
+		cursor = part->after;
+		if (part->is_last) {
+			wr = TAILQ_NEXT(wr, link);
+			if (wr != NULL)
+				cursor = wr->cursor;
+		}
+	}
+	if (n > 0) {
+		scratch->send[n - 1].next = NULL;
+		scratch->send[n - 1].send_flags |= IBV_SEND_SIGNALED;
+	}
+	return n;
+}
+
+/* the first n of the list are the device's now */
+static void sends_take(rpma_uv_conn_t *c, unsigned n)
+{
+	struct rpma_uv__queue *q = &c->queue;
+	struct rpma_uv__reactor *r = c->reactor;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct rpma_uv__part *part = &r->scratch->parts[i];
+
+		part->wr->cursor = part->after;
+		part->wr->out++;
+		*slot_at(q, q->send_posted) = (struct rpma_uv__slot){ part->wr, part->is_read };
+		q->send_posted++;
+		q->reads_posted += part->is_read;
+		if (part->is_last)
+			rpma_uv__queue_dequeue(part->wr);
+	}
+	assert(q->send_posted <= q->send_size);
+	assert(q->reads_posted <= q->read_depth);
+	q->sent_ms = uv_now(r->loop);
+	r->posted += n;
+	r->stats.work_requests += n;
+	r->stats.doorbells++;
+}
+
+void rpma_uv__post_sends(rpma_uv_conn_t *c)
+{
+	struct ibv_send_wr *list = c->reactor->scratch->send, *bad = NULL;
+	unsigned n;
+	int ret;
+
+	if (TAILQ_EMPTY(&c->queue.send_waiting))
+		return;
+	n = sends_build(c);
+	if (n == 0)
+		return;
+	ret = ibv_post_send(c->cm_id.id->qp, list, &bad);
+	if (ret != 0)
+		n = (unsigned)(bad - list);
+	sends_take(c, n);
+	if (ret == 0)
+		return;
+	/* the one that was refused is the first that still waits */
+	rpma_uv__queue_drop(TAILQ_FIRST(&c->queue.send_waiting), uv_translate_sys_error(ret));
+	/*
+	 * The list was cut short: its new end may be unsignalled, and a completion to come may be
+	 * far off or never be. A queue pair that refuses what there is room for is broken anyway.
+	 */
+	if (n > 0 && !(list[n - 1].send_flags & IBV_SEND_SIGNALED))
+		rpma_uv__conn_end(c, uv_translate_sys_error(ret), 0);
+}
+
+bool rpma_uv__post_is_due(const rpma_uv_conn_t *c)
+{
+	const struct rpma_uv__queue *q = &c->queue;
+	const struct rpma_uv__wr *wr = TAILQ_FIRST(&q->send_waiting);
+
+	if (!c->has_qp || c->state == RPMA_UV__CONN_DRAINING)
+		return false;
+	if (!TAILQ_EMPTY(&q->recv_waiting) && q->recv_posted < q->recv_size)
+		return true;
+	if (wr == NULL || c->state != RPMA_UV__CONN_READY || q->send_posted == q->send_size)
+		return false;
+	return !is_read(wr) || q->reads_posted < q->read_depth;
+}
