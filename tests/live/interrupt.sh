@@ -2,9 +2,9 @@
 # SIGINT in the middle: pull stops, tells how far the file is good, exits 130, and that far it is right.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-random_file "$TMP/source" 24
+big_file "$TMP/source"
 start_serve --file "$TMP/source" --listen "$ADDR:7320"
-pull_until 70 --json "$ADDR:7320" "$NVME/interrupted"
+pull_until 15 --json "$ADDR:7320" "$NVME/interrupted"
 pkill -INT -P "$pull_script" -x rpma
 status=0
 pull_ended || status=$?
@@ -12,7 +12,7 @@ pull_ended || status=$?
 one_line "$TMP/errors"
 watermark=$(python3 -c 'import json,sys; r = json.load(open(sys.argv[1])); print(r["watermark"])' "$TMP/report")
 grep -q "$watermark bytes" "$TMP/errors" || fail "the line does not say how far ($watermark)"
-(( watermark > 0 && watermark < 24 << 20 )) || fail "watermark $watermark"
+(( watermark > 0 && watermark < big )) || fail "watermark $watermark"
 cmp -n "$watermark" "$TMP/source" "$NVME/interrupted.part" || fail "wrong bytes below the watermark"
 rm "$NVME/interrupted.part"
 stop_serve

@@ -3,11 +3,11 @@
 # far the file is good, leaves no process, and the file is right up to there.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-random_file "$TMP/source" 24
+big_file "$TMP/source"
 
 for durability in group none; do
 	start_serve --file "$TMP/source" --listen "$ADDR:7312"
-	pull_until 70 --durability "$durability" --json "$ADDR:7312" "$NVME/killed"
+	pull_until 15 --durability "$durability" --json "$ADDR:7312" "$NVME/killed"
 	kill -9 "$serve_pid"
 	status=0
 	pull_ended || status=$?
@@ -16,7 +16,7 @@ for durability in group none; do
 	grep -qE 'at offset [0-9]+' "$TMP/errors" || fail "the line does not say where"
 	watermark=$(python3 -c 'import json,sys; r = json.load(open(sys.argv[1])); print(r["watermark"])' "$TMP/report")
 	grep -q "$watermark bytes" "$TMP/errors" || fail "the line does not say how far ($watermark)"
-	(( watermark > 0 && watermark < 24 << 20 )) || fail "watermark $watermark"
+	(( watermark > 0 && watermark < big )) || fail "watermark $watermark"
 	[[ ! -e $NVME/killed ]] || fail "a half file has the name of a whole one"
 	cmp -n "$watermark" "$TMP/source" "$NVME/killed.part" || fail "wrong bytes below the watermark"
 	rm "$NVME/killed.part"

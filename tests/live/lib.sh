@@ -71,13 +71,22 @@ random_file()
 	(( $(stat -c %s "$1") == $2 << 20 )) || fail "could not make $1"
 }
 
+# big_file FILE - some random bytes, and zeros up to $big bytes
+big=$(( 128 << 20 ))
+big_file()
+{
+	random_file "$1" 24
+	truncate -s "$big" "$1"
+}
+
 # one_line FILE - a message for people is one line
 one_line()
 {
 	(( $(wc -l <"$1") == 1 )) || { cat "$1"; fail "not one line but $(wc -l <"$1")"; }
 }
 
-# options that make a pull slow enough to be met in the middle
+# options that make a pull slow; what is to be met in the middle also needs a big file, and to be met
+# early, so that most of it is still to come however fast the machine is
 slow=(--chunk 16K --depth 1)
 if [[ -n $under ]]; then
 	slow=(--chunk 4K --depth 1) # no emulator slows it down
