@@ -55,6 +55,7 @@ typedef struct rpma_uv_reactor rpma_uv_reactor_t;
 typedef struct rpma_uv_future rpma_uv_future_t;
 typedef struct rpma_uv_op rpma_uv_op_t;
 typedef struct rpma_uv_all rpma_uv_all_t;
+typedef struct rpma_uv_any rpma_uv_any_t;
 typedef struct rpma_uv_conn rpma_uv_conn_t;
 typedef struct rpma_uv_conn_req rpma_uv_conn_req_t;
 typedef struct rpma_uv_ep rpma_uv_ep_t;
@@ -68,6 +69,16 @@ typedef void (*rpma_uv_close_cb)(void *data);
 typedef rpma_uv_future_t *(*rpma_uv_next_fn)(rpma_uv_future_t *done, void *data);
 
 /* ---- futures --------------------------------------------------------------------------------- */
+
+/* private: the time at which something is given up */
+struct rpma_uv__deadline {
+	uint64_t at_ms; /* of uv_now() */
+	void (*expired)(struct rpma_uv__deadline *d);
+	/* a pairing heap: first child, next sibling, and what points here (NULL: not set) */
+	struct rpma_uv__deadline *child;
+	struct rpma_uv__deadline *next;
+	struct rpma_uv__deadline **link;
+};
 
 /*
  * The head is for reading: data is what rpma_uv_then() was given, status is RPMA_UV_PENDING
@@ -83,9 +94,11 @@ struct rpma_uv_future {
 	uint32_t detail;
 	/* private from here on */
 	int u_status;
+	unsigned u_index;
+	uint16_t u_flags;
+	int16_t u_label;
 	uint8_t u_state;
-	uint8_t u_flags;
-	uint16_t u_reserved16;
+	uint8_t u_reserved8[3];
 	const void *u_kind;
 	rpma_uv_cb u_cb;
 	rpma_uv_future_t *u_parent;
@@ -94,6 +107,7 @@ struct rpma_uv_future {
 		struct rpma_uv_future **tqe_prev;
 	} u_link;
 	void *u_reserved[2];
+	struct rpma_uv__deadline u_deadline;
 };
 
 /* room for any single operation; its future is the first member */
@@ -108,16 +122,30 @@ struct rpma_uv__futures {
 	struct rpma_uv_future **tqh_last;
 };
 
+/* private: the inputs of an `all` or an `any` */
+struct rpma_uv__inputs {
+	struct rpma_uv__futures running;
+	struct rpma_uv__futures consumed;
+	unsigned left;
+	unsigned reserved;
+};
+
 /* room for rpma_uv_all(); total and failed may be read once it is done */
 struct rpma_uv_all {
 	rpma_uv_future_t future;
-	unsigned total;
-	unsigned failed;
-	/* private from here on */
-	unsigned u_left;
-	unsigned u_reserved;
-	struct rpma_uv__futures u_running;
-	struct rpma_uv__futures u_consumed;
+	struct rpma_uv__inputs u_inputs; /* private */
+	unsigned total; /* inputs */
+	unsigned failed; /* of them */
+};
+
+/* room for rpma_uv_any(); total, failed and winner may be read once it is done */
+struct rpma_uv_any {
+	rpma_uv_future_t future;
+	struct rpma_uv__inputs u_inputs; /* private */
+	unsigned total; /* inputs */
+	unsigned failed; /* of them, before it was done */
+	unsigned winner; /* index of the one that succeeded; total: none did */
+	unsigned u_flags; /* private */
 };
 
 /*
@@ -138,6 +166,8 @@ rpma_uv_future_t *rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data);
  * Shape:      returns a future, always from the slab, for the future that next returns. When f
  *             fails, next is skipped and the failure is passed on. next returning NULL ends it
  *             UV_ENOMEM; to end it with a value of your own, return a resolved promise.
+ *             A cancel goes to the step that is waited for; one that comes between two steps keeps the
+ *             second from being called, or reaches it as soon as next has returned it.
  * Ownership:  f is consumed: chain is its parent. data is handed to next as it is.
  * Errors:     NULL when f is NULL or the slab could not grow (f is then untouched);
  *             in the future: UV_EBUSY     f, or what next returned, has a parent already
@@ -159,6 +189,39 @@ rpma_uv_future_t *rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void 
 rpma_uv_future_t *rpma_uv_all(
 	rpma_uv_reactor_t *r, rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n);
 
+/* rpma_uv_any: cancel the losers too, as rpma_uv_cancel() without force does */
+#define RPMA_UV_ANY_CANCEL 1u
+
+/*
+ * rpma_uv_any - one future for the first of many to succeed
+ *
+ * Shape:      done with the first input that succeeds: status 0, its result, and any->winner is its
+ *             index in f[]; or with the last one that fails, when all have: its status and detail.
+ *             Inputs that are done already count at once, the first in f[] before the others. f[] is
+ *             read during the call only.
+ *             any(op, sleep) stops the waiting, not the op; to stop that, see rpma_uv_timeout().
+ * Ownership:  inputs are consumed, but for the losers: those are cut loose before it is done. A
+ *             loser runs on and may get a new parent; from the slab, it frees itself when done. All
+ *             inputs stay readable until the callback of any, or the rpma_uv_wait() on it, has
+ *             returned. An input that is NULL counts as failed with UV_ENOMEM.
+ * Units:      flags: 0 or RPMA_UV_ANY_CANCEL, which also cancels what still runs when another has
+ *             won.
+ * Errors:     in the future, no input being taken then:
+ *             UV_EINVAL    n is 0 (in the next turn), unknown flags, an input of another reactor
+ *             UV_EBUSY     an input has a parent already, or stands in f[] twice
+ */
+rpma_uv_future_t *rpma_uv_any(rpma_uv_reactor_t *r, rpma_uv_any_t *any, rpma_uv_future_t *const f[],
+	unsigned n, unsigned flags);
+
+/*
+ * rpma_uv_sleep - a future that is done, with 0, when the time has passed
+ *
+ * Shape:      0 is done in the next turn, UINT64_MAX only when it is cancelled.
+ * Units:      ms in milliseconds from the call on.
+ * Errors:     in the future: UV_ECANCELED  cancelled, or the reactor is closing
+ */
+rpma_uv_future_t *rpma_uv_sleep(rpma_uv_reactor_t *r, rpma_uv_op_t *op, uint64_t ms);
+
 /*
  * rpma_uv_promise - a future that the program completes itself, with rpma_uv_resolve()
  *
@@ -174,18 +237,45 @@ rpma_uv_future_t *rpma_uv_promise(rpma_uv_reactor_t *r, rpma_uv_op_t *op);
  */
 int rpma_uv_resolve(rpma_uv_future_t *promise, int status, int64_t result);
 
+/* rpma_uv_cancel, rpma_uv_timeout: end posted work too, and the connection with it */
+#define RPMA_UV_FORCE 1u
+
 /*
  * rpma_uv_cancel - ask an operation to end early
  *
- * Shape:      asks and returns; the future completes in its own time, once. Queued work ends
- *             UV_ECANCELED. Work in the ring is asked to stop and its true outcome wins. A transfer
- *             stops issuing, drains, and ends UV_ECANCELED. A connect is abandoned at once. all and
- *             chain pass it on to their unfinished inputs.
- * Errors:     UV_EBUSY     posted to the device, or a sync that runs: it cannot be recalled
+ * Shape:      asks and returns; the future completes in its own time, once. Where the operation is
+ *             decides:
+ *             queued       taken out; it ends UV_ECANCELED
+ *             in the ring  asked to stop, and its true outcome wins
+ *             posted       cannot be recalled: UV_EBUSY. With RPMA_UV_FORCE the connection ends with
+ *                          UV_ECONNABORTED: this operation ends UV_ECANCELED, all others of the
+ *                          connection UV_ECONNABORTED; what had completed by the time of the call
+ *                          keeps its outcome, and the connection lives on if this was among it.
+ *             connect, accept: abandoned at once, and the connection ends UV_ECANCELED.
+ *             transfer: stops issuing, drains, and ends UV_ECANCELED; forced, its READs are as above.
+ *             all, any, chain: passed on to the inputs that run, or the present step.
+ * Units:      how: 0 or RPMA_UV_FORCE.
+ * Errors:     UV_EBUSY     posted to the device, a receive of a shared receive queue (forced or
+ *                          not), or a sync that runs: it cannot be recalled; of an all or any: one
+ *                          of its inputs, and the others have been asked all the same
  *             UV_EALREADY  done already
- *             UV_EINVAL    f is NULL
+ *             UV_EINVAL    f is NULL, how unknown
  */
-int rpma_uv_cancel(rpma_uv_future_t *f);
+int rpma_uv_cancel(rpma_uv_future_t *f, unsigned how);
+
+/*
+ * rpma_uv_timeout - cancel an operation that is not done in time
+ *
+ * Shape:      when ms have passed, what rpma_uv_cancel() with this how does is done, and what it ends
+ *             is called UV_ETIMEDOUT instead of UV_ECANCELED. A completion that is there by then has
+ *             come in time. One without force that finds the operation posted changes nothing and is
+ *             counted (timeouts_refused). A second time-out of the same future replaces the first;
+ *             it goes when the future ends.
+ * Units:      ms in milliseconds from the call on, 0 is the next turn; how as rpma_uv_cancel().
+ * Errors:     UV_EALREADY  done already
+ *             UV_EINVAL    f is NULL, how unknown
+ */
+int rpma_uv_timeout(rpma_uv_future_t *f, uint64_t ms, unsigned how);
 
 /*
  * rpma_uv_wait - run the loop until the future is done
@@ -207,6 +297,16 @@ int rpma_uv_wait(rpma_uv_future_t *f, uint64_t timeout_ms, int64_t *result_ptr);
  * On one that is still running it means: free yourself when done. Embedded futures ignore it.
  */
 void rpma_uv_release(rpma_uv_future_t *f);
+
+/*
+ * rpma_uv_unref - the loop need not wait for this future
+ *
+ * Shape:      it runs on as long as the loop does for other reasons, and keeps it alive no more: of
+ *             use for posted receives and rpma_uv_conn_end(). all, any and chain pass it on to the
+ *             inputs that run, and to the steps to come. rpma_uv_wait() on it turns the loop all the
+ *             same. NULL and one that is done already: no effect. There is no way back.
+ */
+void rpma_uv_unref(rpma_uv_future_t *f);
 
 /*
  * rpma_uv_strerror - one line for people: what failed, and why
@@ -240,6 +340,12 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t futures_pending; /* futures not done */
 	uint64_t callbacks; /* callbacks run */
 	uint64_t slab_objects; /* objects the slab has room for */
+	uint64_t slab_used; /* of those, the ones in use */
+	uint64_t posted; /* work requests that a device holds */
+	uint64_t timeouts; /* time-outs of futures that have passed */
+	uint64_t
+		timeouts_refused; /* of those, the ones whose work could not be recalled, or was over */
+	uint64_t cancels_forced; /* operations ended by force */
 	uint64_t doorbells; /* lists of work requests given to a device */
 	uint64_t work_requests; /* work requests in those lists */
 	uint64_t completions; /* work completions taken from completion queues */
@@ -256,7 +362,7 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t conns; /* connections alive */
 	uint64_t conns_ready; /* of those, READY */
 	uint64_t rnr_errors; /* sends that ended UV_ENOBUFS: the peer had no receive for too long */
-	uint64_t u_reserved[13];
+	uint64_t u_reserved[8];
 } rpma_uv_reactor_stats_t;
 
 /*

@@ -153,7 +153,7 @@ static void conn_finish(rpma_uv_conn_t *c)
 		rdma_destroy_qp(c->cm_id.id);
 		c->has_qp = false;
 		rpma_uv__cq_drain(c->cq);
-		rpma_uv__queue_abandon_posted(c, c->error != 0 ? c->error : UV_ECANCELED);
+		rpma_uv__queue_abandon_posted(c);
 	}
 	rpma_uv__cm_id_destroy(&c->cm_id);
 	rpma_uv__cq_release(c->cq, c->reserved);
@@ -357,11 +357,12 @@ rpma_uv_future_t *rpma_uv_disconnect(rpma_uv_conn_t *c, rpma_uv_op_t *op)
 	return &op->future;
 }
 
-static int end_cancel(rpma_uv_future_t *f)
+static int end_cancel(rpma_uv_future_t *f, unsigned how)
 {
 	struct rpma_uv__conn_waiter *waiter =
 		rpma_uv__room(struct rpma_uv__conn_waiter, rpma_uv__op_of(f));
 
+	(void)how;
 	TAILQ_REMOVE(&waiter->conn->ends, waiter, link);
 	rpma_uv__future_finish(f, UV_ECANCELED, 0, 0);
 	return 0;

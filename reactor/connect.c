@@ -38,10 +38,10 @@
 #define MIN_RNR_TIMER_CODE 24
 #define RNR_RETRIES        6
 
-static int connect_cancel(rpma_uv_future_t *f)
+static int connect_cancel(rpma_uv_future_t *f, unsigned how)
 {
 	rpma_uv__conn_end(rpma_uv__room(struct rpma_uv__conn_waiter, rpma_uv__op_of(f))->conn,
-		UV_ECANCELED, 0);
+		rpma_uv__cancel_status(how), 0);
 	return 0;
 }
 

@@ -15,16 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rpma_uv__reactor;
+#include "librpma_uv.h" /* struct rpma_uv__deadline: futures carry one */
 
-struct rpma_uv__deadline {
-	uint64_t at_ms; /* of uv_now() */
-	void (*expired)(struct rpma_uv__deadline *d);
-	/* a pairing heap: first child, next sibling, and what points here (NULL: not set) */
-	struct rpma_uv__deadline *child;
-	struct rpma_uv__deadline *next;
-	struct rpma_uv__deadline **link;
-};
+struct rpma_uv__reactor;
 
 void rpma_uv__deadline_init(
 	struct rpma_uv__deadline *d, void (*expired)(struct rpma_uv__deadline *));

@@ -218,10 +218,11 @@ void rpma_uv_file_close(rpma_uv_file_t *f, rpma_uv_close_cb cb, void *data)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_cancel(rpma_uv_future_t *future)
+static int open_cancel(rpma_uv_future_t *future, unsigned how)
 {
 	rpma_uv_file_t *f = rpma_uv__room(struct open_op, rpma_uv__op_of(future))->head.file;
 
+	(void)how;
 	/* a file that is undone already has its outcome */
 	if (f->state == RPMA_UV__FILE_OPENING) {
 		f->open_cancelled = true;
@@ -483,7 +484,7 @@ void rpma_uv__file_close_all(struct rpma_uv__reactor *r)
 
 	TAILQ_FOREACH (f, &r->files, link) {
 		if (f->state == RPMA_UV__FILE_OPENING) {
-			(void)open_cancel(&f->open_op->future);
+			(void)open_cancel(&f->open_op->future, 0);
 		} else if (f->state == RPMA_UV__FILE_OPEN) {
 			/* syncs first: what they wait for ends next, and would start them */
 			rpma_uv__file_syncs_cancel(f);

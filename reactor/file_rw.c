@@ -191,12 +191,13 @@ static void allocate_done(struct rpma_uv__io *io, int res)
 		rw_end(rw, res);
 }
 
-static int rw_cancel(rpma_uv_future_t *future)
+static int rw_cancel(rpma_uv_future_t *future, unsigned how)
 {
 	struct rpma_uv__file_rw *rw =
 		rpma_uv__room(struct rpma_uv__file_rw, rpma_uv__op_of(future));
 	struct rpma_uv__reactor *r = rw->head.file->reactor;
 
+	(void)how;
 	if (rpma_uv__deadline_is_set(&rw->retry)) {
 		rpma_uv__deadline_clear(r, &rw->retry);
 		rw_end(rw, UV_ECANCELED);
@@ -343,7 +344,7 @@ static void list_cancel(struct rpma_uv__file_rws *list)
 
 	for (rw = TAILQ_FIRST(list); rw != NULL; rw = next) {
 		next = TAILQ_NEXT(rw, link);
-		(void)rw_cancel(&rpma_uv__op_of_room(rw)->future);
+		(void)rw_cancel(&rpma_uv__op_of_room(rw)->future, 0);
 	}
 }
 

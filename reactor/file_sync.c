@@ -133,13 +133,14 @@ void rpma_uv__file_write_failed(rpma_uv_file_t *f, uint64_t sequence, int status
 }
 
 /* one that waits is taken back; one that runs is shared, and half a sync looks like a failed one */
-static int sync_cancel(rpma_uv_future_t *future)
+static int sync_cancel(rpma_uv_future_t *future, unsigned how)
 {
 	struct rpma_uv__file_sync *sync =
 		rpma_uv__room(struct rpma_uv__file_sync, rpma_uv__op_of(future));
 	rpma_uv_file_t *f = sync->head.file;
 	const struct rpma_uv__file_sync *other;
 
+	(void)how;
 	TAILQ_FOREACH (other, &f->syncs_running, link) {
 		if (other == sync)
 			return UV_EBUSY;
@@ -187,6 +188,6 @@ void rpma_uv__file_syncs_cancel(rpma_uv_file_t *f)
 
 	for (sync = TAILQ_FIRST(&f->syncs_waiting); sync != NULL; sync = next) {
 		next = TAILQ_NEXT(sync, link);
-		(void)sync_cancel(&rpma_uv__op_of_room(sync)->future);
+		(void)sync_cancel(&rpma_uv__op_of_room(sync)->future, 0);
 	}
 }

@@ -2,7 +2,7 @@
 /* Copyright 2026, rpma-uv contributors */
 
 /*
- * future.h - how the library makes and finishes futures
+ * future.h - how the library makes, stops and finishes futures
  *
  * ASSUMPTIONS
  * - all of it runs on the loop's thread
@@ -28,12 +28,20 @@ struct rpma_uv__reactor;
 struct rpma_uv__kind {
 	/* for people: "read", "connect" */
 	const char *name;
-	/* ask a running operation to stop: 0 or UV_E*; NULL: it cannot be recalled (UV_EBUSY) */
-	int (*cancel)(rpma_uv_future_t *f);
+	/*
+	 * ask a running operation to stop, `how` being that of rpma_uv__future_cancel(): 0 or UV_E*;
+	 * NULL: it cannot be recalled (UV_EBUSY). What ends UV_ECANCELED of it, at once or later, is
+	 * given the name of the first who asked.
+	 */
+	int (*cancel)(rpma_uv_future_t *f, unsigned how);
 	/* parents: a child is done; true keeps a slab child until the parent itself is consumed */
 	bool (*child_done)(rpma_uv_future_t *parent, rpma_uv_future_t *child);
+	/* parents: the loop need not wait for what they wait for */
+	void (*unref)(rpma_uv_future_t *f);
 	/* where it happened, for rpma_uv_strerror(); may be NULL */
 	void (*describe)(const rpma_uv_future_t *f, char *text, size_t size);
+	/* it is an `all` or an `any`: see inputs.h */
+	bool has_inputs;
 };
 
 /*
@@ -62,17 +70,29 @@ void rpma_uv__future_begin(
 /* finish a pending future: status 0 or UV_E*; its callback runs in the next ready phase */
 void rpma_uv__future_finish(rpma_uv_future_t *f, int status, int64_t result, uint32_t detail);
 
+/* begun, and not finished */
+bool rpma_uv__future_is_pending(const rpma_uv_future_t *f);
+
 /* shorthand: begin and finish at once, for arguments that are refused */
 rpma_uv_future_t *rpma_uv__op_fail(
 	struct rpma_uv__reactor *r, rpma_uv_op_t *op, const struct rpma_uv__kind *kind, int status);
 
-/* run the futures that were ready at entry; returns how many */
-unsigned rpma_uv__futures_run(struct rpma_uv__reactor *r);
+/* `how` of a cancel, beside RPMA_UV_FORCE: a time-out asks, and the end is to be called so */
+#define RPMA_UV__TIMED_OUT (1u << 31)
 
-/* end every promise that nobody has resolved: the reactor closes */
+/* ask a future to end early, as rpma_uv_cancel() does */
+int rpma_uv__future_cancel(rpma_uv_future_t *f, unsigned how);
+
+/* what to call it when something else than the future itself ends of a cancel */
+static inline int rpma_uv__cancel_status(unsigned how)
+{
+	return how & RPMA_UV__TIMED_OUT ? UV_ETIMEDOUT : UV_ECANCELED;
+}
+
+/* run the futures that were ready at entry, `most` of them at most; returns how many */
+unsigned rpma_uv__futures_run(struct rpma_uv__reactor *r, unsigned most);
+
+/* end every promise that nobody has resolved, and every sleep: the reactor closes */
 void rpma_uv__promises_cancel(struct rpma_uv__reactor *r);
-
-/* the slab's memory goes back to the heap */
-void rpma_uv__slab_free(struct rpma_uv__reactor *r);
 
 #endif /* RPMA_UV_FUTURE_H */

@@ -103,8 +103,9 @@ static void lookup_expired(struct rpma_uv__deadline *d)
 	lookup_end(rpma_uv__container_of(d, struct rpma_uv__lookup, deadline), UV_ETIMEDOUT, 0);
 }
 
-static int lookup_cancel(rpma_uv_future_t *f)
+static int lookup_cancel(rpma_uv_future_t *f, unsigned how)
 {
+	(void)how;
 	lookup_end(rpma_uv__room(struct lookup_room, rpma_uv__op_of(f))->lookup, UV_ECANCELED, 0);
 	return 0;
 }

@@ -333,8 +333,9 @@ static void new_describe(const rpma_uv_future_t *f, char *text, size_t size)
 }
 
 /* the registration cannot be called off, but its outcome can */
-static int new_cancel(rpma_uv_future_t *f)
+static int new_cancel(rpma_uv_future_t *f, unsigned how)
 {
+	(void)how;
 	rpma_uv__room(struct new_op, rpma_uv__op_of(f))->pool->new_cancelled = true;
 	return 0;
 }
@@ -497,10 +498,11 @@ static void wait_got(struct rpma_uv__buf_waiter *waiter, rpma_uv_buf_t *buf)
 	rpma_uv__future_finish(&rpma_uv__op_of_room(wait)->future, 0, buf->index, 0);
 }
 
-static int wait_cancel(rpma_uv_future_t *f)
+static int wait_cancel(rpma_uv_future_t *f, unsigned how)
 {
 	struct wait_op *wait = rpma_uv__room(struct wait_op, rpma_uv__op_of(f));
 
+	(void)how;
 	rpma_uv__buf_wait_cancel(wait->pool, &wait->waiter);
 	rpma_uv__future_finish(f, UV_ECANCELED, 0, 0);
 	return 0;
@@ -551,7 +553,7 @@ void rpma_uv_pool_close(rpma_uv_pool_t *pool, rpma_uv_close_cb cb, void *data)
 	while ((waiter = TAILQ_FIRST(&pool->waiters)) != NULL) {
 		assert(waiter->got == wait_got);
 		wait = rpma_uv__container_of(waiter, struct wait_op, waiter);
-		(void)wait_cancel(&rpma_uv__op_of_room(wait)->future);
+		(void)wait_cancel(&rpma_uv__op_of_room(wait)->future, 0);
 	}
 	/* the loop stays alive until the close callback has run */
 	rpma_uv__reactor_hold(pool->reactor);

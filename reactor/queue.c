@@ -98,6 +98,7 @@ void rpma_uv__queue_add(rpma_uv_conn_t *c, struct rpma_uv__wr *wr)
 	wr->out = 0;
 	wr->status = 0;
 	wr->detail = 0;
+	wr->is_forced = false;
 	q->waiting++;
 	TAILQ_INSERT_TAIL(waiting_list(wr), wr, link);
 	busy_update(c);
@@ -122,11 +123,25 @@ void rpma_uv__queue_drop(struct rpma_uv__wr *wr, int status)
 		wr->status = status;
 }
 
-int rpma_uv__queue_cancel(struct rpma_uv__wr *wr)
+int rpma_uv__queue_cancel(struct rpma_uv__wr *wr, unsigned how)
 {
-	if (wr->is_posted)
+	const rpma_uv_future_t *f = &rpma_uv__op_of_room(wr)->future;
+	rpma_uv_conn_t *c = wr->conn;
+	bool was_waiting = !wr->is_posted;
+
+	if (was_waiting)
+		rpma_uv__queue_drop(wr, UV_ECANCELED);
+	if (was_waiting && (!(how & RPMA_UV_FORCE) || !rpma_uv__future_is_pending(f)))
+		return 0;
+	if (!(how & RPMA_UV_FORCE))
 		return UV_EBUSY;
-	rpma_uv__queue_drop(wr, UV_ECANCELED);
+	/* what has come back by now counts, and costs no connection */
+	rpma_uv__cq_drain(c->cq);
+	if (!rpma_uv__future_is_pending(f))
+		return was_waiting ? 0 : UV_EALREADY;
+	wr->is_forced = true;
+	c->reactor->stats.cancels_forced++;
+	rpma_uv__conn_end(c, UV_ECONNABORTED, 0);
 	return 0;
 }
 
@@ -164,9 +179,11 @@ void rpma_uv__queues_flush(struct rpma_uv__reactor *r)
 /* ---- completion ------------------------------------------------------------------------------ */
 
 /* what a flushed work request ended of */
-static int flush_status(const rpma_uv_conn_t *c)
+static int flush_status(const struct rpma_uv__wr *wr)
 {
-	return c->error != 0 ? c->error : UV_ECANCELED;
+	int error = wr->conn->error;
+
+	return error != 0 && !wr->is_forced ? error : UV_ECANCELED;
 }
 
 static void complete_recv(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
@@ -243,7 +260,7 @@ void rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc
 	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
 		/* without a reason of ours or the peer's the queue pair broke by itself */
 		rpma_uv__conn_end(c, UV_EIO, rpma_uv__detail_wc(wc));
-		status = flush_status(c);
+		status = flush_status(wr);
 	} else if (wc->status != IBV_WC_SUCCESS) {
 		r->stats.rnr_errors += wc->status == IBV_WC_RNR_RETRY_EXC_ERR;
 		status = rpma_uv__status_wc(wc->status);
@@ -269,19 +286,19 @@ void rpma_uv__queue_cancel_waiting(rpma_uv_conn_t *c, int status)
 	assert(c->queue.waiting == 0);
 }
 
-void rpma_uv__queue_abandon_posted(rpma_uv_conn_t *c, int status)
+void rpma_uv__queue_abandon_posted(rpma_uv_conn_t *c)
 {
 	struct rpma_uv__queue *q = &c->queue;
 	struct rpma_uv__wr *wr;
 
 	while (q->send_posted > 0)
-		part_finish(c, status, 0);
+		part_finish(c, flush_status(q->slots[q->send_first].wr), 0);
 	busy_update(c);
 	while ((wr = TAILQ_FIRST(&q->recv_out)) != NULL) {
 		TAILQ_REMOVE(&q->recv_out, wr, link);
 		q->recv_posted--;
 		c->reactor->posted--;
-		wr_finish(wr, status, 0, 0);
+		wr_finish(wr, flush_status(wr), 0, 0);
 	}
 	assert(rpma_uv__queue_posted(q) == 0);
 }

@@ -52,6 +52,7 @@ struct RPMA_UV__ROOM rpma_uv__wr {
 	bool has_imm;
 	bool is_write; /* received: the word of a write */
 	bool is_posted; /* nothing of it waits any more */
+	bool is_forced; /* what flushes it is a cancel of its own */
 	bool is_internal; /* in no operation: nobody waits for it */
 	/* of a send that is being posted */
 	struct rpma_uv__cursor cursor;
@@ -124,10 +125,14 @@ void rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc
 void rpma_uv__queue_cancel_waiting(rpma_uv_conn_t *c, int status);
 
 /* end everything that was posted: the queue pair is gone and its completions are drained */
-void rpma_uv__queue_abandon_posted(rpma_uv_conn_t *c, int status);
+void rpma_uv__queue_abandon_posted(rpma_uv_conn_t *c);
 
-/* take one that waits out of the queue: 0, or UV_EBUSY when all of it is posted */
-int rpma_uv__queue_cancel(struct rpma_uv__wr *wr);
+/*
+ * Take one that waits, or the part of it that does, out of the queue: 0. One that is posted:
+ * UV_EBUSY, or, when `how` forces, the queue pair goes to error: it ends UV_ECANCELED, its neighbours
+ * UV_ECONNABORTED. UV_EALREADY: its completion was there.
+ */
+int rpma_uv__queue_cancel(struct rpma_uv__wr *wr, unsigned how);
 
 static inline unsigned rpma_uv__queue_posted(const struct rpma_uv__queue *q)
 {

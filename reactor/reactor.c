@@ -35,6 +35,7 @@
 #include "queue.h"
 #include "reactor.h"
 #include "ring.h"
+#include "slab.h"
 #include "transfer.h"
 
 #define RING_ENTRIES     256
@@ -102,7 +103,7 @@ static void prepare_cb(uv_prepare_t *prepare)
 	bool found;
 
 	flush(r);
-	rpma_uv__futures_run(r);
+	rpma_uv__futures_run(r, UINT_MAX);
 	if (has_work(r))
 		return; /* whoever queued it has kicked */
 	if (is_spinning(r)) {
@@ -128,7 +129,7 @@ static void check_cb(uv_check_t *check)
 	if (rpma_uv__cqs_poll(r, r->opts.cq_budget))
 		rpma_uv__reactor_kick(r);
 	rpma_uv__deadlines_expire(r);
-	rpma_uv__futures_run(r);
+	rpma_uv__futures_run(r, UINT_MAX);
 	flush(r);
 }
 
@@ -188,7 +189,7 @@ void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r)
 	if (--r->handles_open > 0)
 		return;
 	/* operations that were refused meanwhile */
-	while (rpma_uv__futures_run(r) > 0)
+	while (rpma_uv__futures_run(r, UINT_MAX) > 0)
 		;
 	r->pub->impl = NULL; /* its storage is the user's again from the callback on */
 	if (r->close_cb != NULL)

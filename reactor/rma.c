@@ -13,9 +13,9 @@
 #include "reactor.h"
 #include "status.h"
 
-static int wr_cancel(rpma_uv_future_t *f)
+static int wr_cancel(rpma_uv_future_t *f, unsigned how)
 {
-	return rpma_uv__queue_cancel(rpma_uv__room(struct rpma_uv__wr, rpma_uv__op_of(f)));
+	return rpma_uv__queue_cancel(rpma_uv__room(struct rpma_uv__wr, rpma_uv__op_of(f)), how);
 }
 
 static const struct rpma_uv__kind read_kind = { .name = "read", .cancel = wr_cancel };

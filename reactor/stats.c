@@ -8,4 +8,5 @@
 void rpma_uv_reactor_stats(const rpma_uv_reactor_t *reactor, rpma_uv_reactor_stats_t *stats)
 {
 	*stats = reactor->impl->stats;
+	stats->posted = reactor->impl->posted;
 }

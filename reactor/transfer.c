@@ -57,6 +57,7 @@ struct slot {
 	uint64_t chunk;
 	uint64_t at; /* from the start of the range */
 	uv_buf_t part;
+	bool is_reading;
 	STAILQ_ENTRY(slot) link;
 };
 
@@ -288,7 +289,7 @@ static void end(rpma_uv_transfer_t *t)
 	transfer_set_state(t, ENDING);
 	/* it may have ended by itself just now; its callback comes either way */
 	if (t->is_watching)
-		(void)rpma_uv_cancel(&t->conn_op.future);
+		(void)rpma_uv_cancel(&t->conn_op.future, 0);
 	leave_if_unused(t);
 }
 
@@ -433,6 +434,7 @@ static void read_done(rpma_uv_future_t *f, int status)
 	struct slot *slot = f->data;
 	rpma_uv_transfer_t *t = slot->transfer;
 
+	slot->is_reading = false;
 	t->stat.reads_in_flight--;
 	if (status < 0) {
 		fail(t, RPMA_UV_STAGE_READ, slot->at, status, f->detail);
@@ -464,6 +466,7 @@ static void read_start(rpma_uv_transfer_t *t, rpma_uv_buf_t *buf)
 	slot->part.base = (char *)buf->base + skip;
 	slot->part.len = (size_t)(chunk_start(t, chunk + 1) - slot->at);
 	from.offset += slot->at;
+	slot->is_reading = true;
 	t->stat.reads_in_flight++;
 	account_start(t);
 	rpma_uv_then(
@@ -574,15 +577,20 @@ static void pull_describe(const rpma_uv_future_t *f, char *text, size_t size)
 		failure->is_durable ? "durable" : "written");
 }
 
-static void cancel(rpma_uv_transfer_t *t)
+static void cancel(rpma_uv_transfer_t *t, unsigned how)
 {
-	fail(t, RPMA_UV_STAGE_NONE, chunk_start(t, t->prefix), UV_ECANCELED, 0);
+	fail(t, RPMA_UV_STAGE_NONE, chunk_start(t, t->prefix), rpma_uv__cancel_status(how), 0);
+	/* draining does not wait for the peer then; writes are as good as their file's */
+	for (unsigned i = 0; i < rpma_uv__pool_count(t->pool) && (how & RPMA_UV_FORCE); i++) {
+		if (t->slots[i].is_reading)
+			(void)rpma_uv__future_cancel(&t->slots[i].op.future, how);
+	}
 	pump(t);
 }
 
-static int pull_cancel(rpma_uv_future_t *f)
+static int pull_cancel(rpma_uv_future_t *f, unsigned how)
 {
-	cancel(rpma_uv__room(struct failure, rpma_uv__op_of(f))->transfer);
+	cancel(rpma_uv__room(struct failure, rpma_uv__op_of(f))->transfer, how);
 	return 0;
 }
 
@@ -769,6 +777,6 @@ void rpma_uv__transfer_cancel_all(struct rpma_uv__reactor *r)
 
 	for (t = TAILQ_FIRST(&r->transfers); t != NULL; t = next) {
 		next = TAILQ_NEXT(t, link);
-		cancel(t);
+		cancel(t, 0);
 	}
 }

@@ -36,7 +36,7 @@
 static void cancel_current(struct pull *p)
 {
 	/* what is posted cannot be recalled: it comes back when the connection ends */
-	if (p->current && rpma_uv_cancel(p->current) == UV_EBUSY && p->conn)
+	if (p->current && rpma_uv_cancel(p->current, 0) == UV_EBUSY && p->conn)
 		rpma_uv_release(rpma_uv_disconnect(p->conn, NULL));
 }
 

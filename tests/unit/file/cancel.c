@@ -16,11 +16,11 @@ static void cancel__write_in_the_ring(void **state)
 	ring_double_hold(-1);
 	write_start(&s, &a, 0, 4096);
 	settle(&s);
-	assert_int_equal(rpma_uv_cancel(&a.op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&a.op.future, 0), 0);
 	assert_int_equal(a.done, 0);
 	settle(&s);
 	assert_int_equal(a.status, UV_ECANCELED);
-	assert_int_equal(rpma_uv_cancel(&a.op.future), UV_EALREADY);
+	assert_int_equal(rpma_uv_cancel(&a.op.future, 0), UV_EALREADY);
 	scripted_end(&s);
 }
 
@@ -35,7 +35,7 @@ static void cancel__too_late(void **state)
 	write_start(&s, &a, 0, 4096);
 	settle(&s);
 	ring_double_complete(ring_double_at(0));
-	assert_int_equal(rpma_uv_cancel(&a.op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&a.op.future, 0), 0);
 	settle(&s);
 	assert_int_equal(a.status, 0);
 	scripted_end(&s);
@@ -52,7 +52,7 @@ static void cancel__between_pieces(void **state)
 	write_start(&s, &a, 0, 8192);
 	settle(&s);
 	ring_double_complete_as(ring_double_at(0), 4096);
-	assert_int_equal(rpma_uv_cancel(&a.op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&a.op.future, 0), 0);
 	settle(&s);
 	assert_int_equal(a.status, UV_ECANCELED);
 	assert_int_equal(ring_double_count(RPMA_UV__IO_WRITE), 1);
@@ -71,7 +71,7 @@ static void cancel__while_it_pauses(void **state)
 	write_start(&s, &a, 0, 4096);
 	turn_for(&s.turn, 20);
 	assert_int_equal(a.done, 0);
-	assert_int_equal(rpma_uv_cancel(&a.op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&a.op.future, 0), 0);
 	settle(&s);
 	assert_int_equal(a.status, UV_ECANCELED);
 	scripted_end(&s);
@@ -90,8 +90,8 @@ static void cancel__sync(void **state)
 	settle(&s);
 	sync_start(&s, &waiting);
 	settle(&s);
-	assert_int_equal(rpma_uv_cancel(&running.op.future), UV_EBUSY);
-	assert_int_equal(rpma_uv_cancel(&waiting.op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&running.op.future, 0), UV_EBUSY);
+	assert_int_equal(rpma_uv_cancel(&waiting.op.future, 0), 0);
 	settle(&s);
 	assert_int_equal(waiting.status, UV_ECANCELED);
 	ring_double_go();
@@ -121,7 +121,7 @@ static void cancel__open(void **state)
 			ring_double_complete(ring_double_at(0));
 			settle(&s);
 		}
-		assert_int_equal(rpma_uv_cancel(f), 0);
+		assert_int_equal(rpma_uv_cancel(f, 0), 0);
 		ring_double_go();
 		assert_int_equal(turn_wait(f), UV_ECANCELED);
 		assert_ptr_equal(file, none);

@@ -71,7 +71,7 @@ static void failed_write__sync_cancelled(void **state)
 	settle(&s);
 	ring_double_complete_as(ring_double_at(0), -ENOSPC);
 	settle(&s);
-	assert_int_equal(rpma_uv_cancel(&sync.op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&sync.op.future, 0), 0);
 	ring_double_go();
 	settle(&s);
 	assert_int_equal(sync.status, UV_ECANCELED);

@@ -98,14 +98,14 @@ static void buffers__cancel(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		wait_start(pool, &w[i]);
-	assert_int_equal(rpma_uv_cancel(&w[1].op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&w[1].op.future, 0), 0);
 	assert_int_equal(w[1].done, 0);
 	settle();
 	assert_int_equal(w[1].status, UV_ECANCELED);
 	assert_null(w[1].buf);
 	rpma_uv_buf_put(buf);
 	/* handed over: too late */
-	assert_int_equal(rpma_uv_cancel(&w[0].op.future), UV_EALREADY);
+	assert_int_equal(rpma_uv_cancel(&w[0].op.future, 0), UV_EALREADY);
 	settle();
 	assert_ptr_equal(w[0].buf, buf);
 	rpma_uv_buf_put(buf);

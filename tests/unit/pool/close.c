@@ -28,7 +28,7 @@ static void close__cancelled_while_made(void **state)
 		rpma_uv_then(pool_start(&op, 4, 16 * MIB, &pool), new_done, NULL);
 		while (ring_double_buffers() < slices)
 			uv_run(&turn.loop, UV_RUN_ONCE);
-		assert_int_equal(rpma_uv_cancel(&op.future), 0);
+		assert_int_equal(rpma_uv_cancel(&op.future, 0), 0);
 		turn_until(&turn, &done);
 		assert_int_equal(status_seen, UV_ECANCELED);
 		assert_ptr_equal(pool, UNIT_UNTOUCHED);

@@ -28,11 +28,11 @@ static void cancel__anywhere(void **state)
 		for (unsigned i = 0; i < turns && !pull_done; i++)
 			uv_run(&turn.loop, UV_RUN_NOWAIT);
 		if (pull_done) {
-			assert_int_equal(rpma_uv_cancel(&pull_op.future), UV_EALREADY);
+			assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), UV_EALREADY);
 			assert_int_equal(pull_status, 0);
 		} else {
-			assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
-			assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+			assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
+			assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
 			assert_int_equal(pull_done, 0);
 			assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
 			assert_int_equal(error_now().stage, RPMA_UV_STAGE_NONE);
@@ -56,7 +56,7 @@ static void cancel__drains(void **state)
 	wire.hold = true;
 	pull_start(LEN);
 	started = wire.started;
-	assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
 	settle();
 	assert_int_equal(pull_done, 0);
 	assert_int_equal(rpma_uv_transfer_delete(&transfer), UV_EBUSY);
@@ -76,7 +76,7 @@ static void cancel__without_a_buffer(void **state)
 		bufs[i] = rpma_uv_buf_get(pool);
 	pull_start(LEN);
 	settle();
-	assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
 	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
 	for (int i = 0; i < BUFFERS; i++)
 		rpma_uv_buf_put(bufs[i]);
@@ -92,7 +92,7 @@ static int cancel_itself(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t
 	(void)offset;
 	(void)data;
 	if (cancel_at > 0 && --cancel_at == 0)
-		assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+		assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static int cancel_and_delete(
 {
 	(void)t;
 	(void)data;
-	assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
 	/* nothing is out but what we were called for: still, this is not the end */
 	assert_int_equal(rpma_uv_transfer_delete(&transfer), UV_EBUSY);
 	assert_true(turn_is_pattern(base, len, offset));
@@ -128,7 +128,7 @@ static void cancel_and_delete_too(
 	(void)t;
 	(void)stat;
 	(void)data;
-	(void)rpma_uv_cancel(&pull_op.future);
+	(void)rpma_uv_cancel(&pull_op.future, 0);
 	assert_int_equal(rpma_uv_transfer_delete(&transfer), UV_EBUSY);
 	deletes++;
 }

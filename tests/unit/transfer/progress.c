@@ -72,7 +72,7 @@ static void cancel_it(rpma_uv_transfer_t *t, const rpma_uv_transfer_stat_t *stat
 	(void)t;
 	(void)stat;
 	(void)data;
-	(void)rpma_uv_cancel(&pull_op.future);
+	(void)rpma_uv_cancel(&pull_op.future, 0);
 	told_after_cancel++;
 }
 

@@ -106,7 +106,7 @@ static inline void wire_go(void)
 }
 
 static const struct rpma_uv__kind wire_read_kind = { .name = "read" };
-static int wire_end_cancel(rpma_uv_future_t *f);
+static int wire_end_cancel(rpma_uv_future_t *f, unsigned how);
 static const struct rpma_uv__kind wire_end_kind = {
 	.name = "connection",
 	.cancel = wire_end_cancel,
@@ -130,10 +130,11 @@ static inline void wire_end(int status)
 	wire_tell_end(1, status);
 }
 
-static int wire_end_cancel(rpma_uv_future_t *f)
+static int wire_end_cancel(rpma_uv_future_t *f, unsigned how)
 {
 	unsigned i = wire.ends[0] == f ? 0 : 1;
 
+	assert_int_equal(how, 0);
 	assert_ptr_equal(f, wire.ends[i]);
 	wire_tell_end(i, UV_ECANCELED);
 	return 0;

@@ -88,7 +88,7 @@ static void shared__one_is_cancelled(void **state)
 	other_start();
 	for (int i = 0; i < 10; i++)
 		uv_run(&turn.loop, UV_RUN_ONCE);
-	assert_int_equal(rpma_uv_cancel(&pull_op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
 	while (!pull_done || !other_done)
 		uv_run(&turn.loop, UV_RUN_ONCE);
 	assert_int_equal(pull_status, UV_ECANCELED);

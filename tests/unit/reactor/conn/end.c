@@ -47,8 +47,8 @@ static void end__cancelled(void **state)
 	(void)state;
 	rig_conn_ready(&c, NULL);
 	(void)rpma_uv_conn_end(c.conn, &op);
-	assert_int_equal(rpma_uv_cancel(&op.future), 0);
-	assert_int_equal(rpma_uv_cancel(&op.future), UV_EALREADY);
+	assert_int_equal(rpma_uv_cancel(&op.future, 0), 0);
+	assert_int_equal(rpma_uv_cancel(&op.future, 0), UV_EALREADY);
 	assert_int_equal(rig_await(&op.future), UV_ECANCELED);
 	rig_conn_gone(&c);
 }
@@ -86,7 +86,7 @@ static void end__disconnect(void **state)
 	double_auto_bits(0);
 	rig_watch(rpma_uv_disconnect(c.conn, NULL), &done);
 	rig_watch(rpma_uv_disconnect(c.conn, NULL), &second);
-	assert_int_equal(rpma_uv_cancel(rpma_uv_disconnect(c.conn, NULL)), UV_EALREADY);
+	assert_int_equal(rpma_uv_cancel(rpma_uv_disconnect(c.conn, NULL), 0), UV_EALREADY);
 	rig_settle();
 	assert_done(second, UV_ENOTCONN);
 	assert_done(sends[2].done, UV_ECANCELED); /* never posted */
@@ -119,7 +119,7 @@ static void end__disconnect_cancelled(void **state)
 	(void)state;
 	rig_conn_ready(&c, NULL);
 	(void)rpma_uv_disconnect(c.conn, &op);
-	assert_int_equal(rpma_uv_cancel(&op.future), UV_EBUSY);
+	assert_int_equal(rpma_uv_cancel(&op.future, 0), UV_EBUSY);
 	assert_int_equal(rig_await(&op.future), 0);
 }
 

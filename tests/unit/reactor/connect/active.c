@@ -295,8 +295,8 @@ static void active__cancelled(void **state)
 		if (steps > 1)
 			rig_cm(&c, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 		rig_settle();
-		assert_int_equal(rpma_uv_cancel(f), 0);
-		assert_int_equal(rpma_uv_cancel(f), UV_EALREADY);
+		assert_int_equal(rpma_uv_cancel(f, 0), 0);
+		assert_int_equal(rpma_uv_cancel(f, 0), UV_EALREADY);
 		assert_int_equal(done.times, 0);
 		rig_settle();
 		assert_done(done, UV_ECANCELED);

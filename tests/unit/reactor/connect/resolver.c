@@ -124,7 +124,7 @@ static void resolver__abandoned(void **state)
 		f = rig_watch(rpma_uv_connect(c.conn, NULL, "localhost", UNIT_PORT, NULL), &done);
 		uv_sem_wait(&asked);
 		if (how == 0)
-			assert_int_equal(rpma_uv_cancel(f), 0);
+			assert_int_equal(rpma_uv_cancel(f, 0), 0);
 		else if (how == 1)
 			rig_conn_close(&c);
 		else

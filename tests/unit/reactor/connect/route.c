@@ -115,7 +115,7 @@ static void route__ended_meanwhile(void **state)
 			rig_conn_close(&c);
 			break;
 		case 1:
-			assert_int_equal(rpma_uv_cancel(f), 0);
+			assert_int_equal(rpma_uv_cancel(f, 0), 0);
 			break;
 		case 2:
 			rig_close_begin();

@@ -17,7 +17,7 @@ static void strerror__each_outcome(void **state)
 	rig_settle();
 	assert_string_equal(rpma_uv_strerror(f), "promise: success");
 	f = rpma_uv_promise(&rig.reactor, &op);
-	rpma_uv_cancel(f);
+	rpma_uv_cancel(f, 0);
 	rig_settle();
 	assert_string_equal(rpma_uv_strerror(f), "promise: operation canceled");
 	assert_string_equal(rpma_uv_strerror(NULL), "no future: out of memory");

@@ -125,8 +125,8 @@ static void new__cancelled(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		rpma_uv_future_t *f = find(addrs[i], REMOTE, &peer);
 
-		assert_int_equal(rpma_uv_cancel(f), 0);
-		assert_int_equal(rpma_uv_cancel(f), UV_EALREADY);
+		assert_int_equal(rpma_uv_cancel(f, 0), 0);
+		assert_int_equal(rpma_uv_cancel(f, 0), UV_EALREADY);
 		assert_int_equal(rig_await(f), UV_ECANCELED);
 	}
 	assert_ptr_equal(peer, UNIT_UNTOUCHED);

@@ -247,13 +247,14 @@ static void split__cancel(void **state)
 	rig_write(&c, &ops[2], 2 * LIMIT);
 	rig_settle();
 	assert_int_equal(double_pending_sends(c.qp), 4);
-	assert_int_equal(rpma_uv_cancel(&ops[1].op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&ops[1].op.future, 0), 0);
 	rig_settle();
 	assert_done(ops[1].done, UV_ECANCELED);
-	assert_int_equal(rpma_uv_cancel(&ops[0].op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&ops[0].op.future, 0), 0);
 	rig_settle();
 	assert_int_equal(ops[0].done.times, 0);
-	assert_int_equal(rpma_uv_cancel(&ops[0].op.future), UV_EBUSY); /* only the device has it */
+	assert_int_equal(
+		rpma_uv_cancel(&ops[0].op.future, 0), UV_EBUSY); /* only the device has it */
 	double_complete_send(c.qp, 3, IBV_WC_SUCCESS);
 	rig_settle();
 	assert_int_equal(ops[0].done.times, 0);
@@ -262,7 +263,7 @@ static void split__cancel(void **state)
 	assert_done(ops[0].done, UV_ECANCELED);
 	assert_int_equal(ops[0].done.result, 0);
 	/* the one behind it is served */
-	assert_int_equal(rpma_uv_cancel(&ops[2].op.future), UV_EBUSY);
+	assert_int_equal(rpma_uv_cancel(&ops[2].op.future, 0), UV_EBUSY);
 	double_complete_send(c.qp, 2, IBV_WC_SUCCESS);
 	rig_settle();
 	assert_done(ops[2].done, 0);

@@ -20,11 +20,11 @@ static void stop__cancel(void **state)
 	rig_send(&c, &ops[2], 8);
 	rig_read(&c, &ops[3], 8);
 	rig_settle(); /* two are posted, two wait */
-	assert_int_equal(rpma_uv_cancel(&ops[0].op.future), UV_EBUSY);
-	assert_int_equal(rpma_uv_cancel(&ops[1].op.future), UV_EBUSY);
-	assert_int_equal(rpma_uv_cancel(&ops[2].op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&ops[0].op.future, 0), UV_EBUSY);
+	assert_int_equal(rpma_uv_cancel(&ops[1].op.future, 0), UV_EBUSY);
+	assert_int_equal(rpma_uv_cancel(&ops[2].op.future, 0), 0);
 	assert_int_equal(ops[2].done.times, 0);
-	assert_int_equal(rpma_uv_cancel(&ops[2].op.future), UV_EALREADY);
+	assert_int_equal(rpma_uv_cancel(&ops[2].op.future, 0), UV_EALREADY);
 	rig_settle();
 	assert_done(ops[2].done, UV_ECANCELED);
 	double_complete_send(c.qp, 2, IBV_WC_SUCCESS);
@@ -48,8 +48,8 @@ static void stop__cancel_before_flush(void **state)
 	rig_settle();
 	rig_read(&c, &ops[0], 8);
 	rig_recv(&c, &ops[1], 8);
-	assert_int_equal(rpma_uv_cancel(&ops[0].op.future), 0);
-	assert_int_equal(rpma_uv_cancel(&ops[1].op.future), 0);
+	assert_int_equal(rpma_uv_cancel(&ops[0].op.future, 0), 0);
+	assert_int_equal(rpma_uv_cancel(&ops[1].op.future, 0), 0);
 	rig_settle();
 	assert_done(ops[0].done, UV_ECANCELED);
 	assert_done(ops[1].done, UV_ECANCELED);
@@ -57,7 +57,7 @@ static void stop__cancel_before_flush(void **state)
 	/* a receive that is posted cannot be recalled either */
 	rig_recv(&c, &ops[1], 8);
 	rig_settle();
-	assert_int_equal(rpma_uv_cancel(&ops[1].op.future), UV_EBUSY);
+	assert_int_equal(rpma_uv_cancel(&ops[1].op.future, 0), UV_EBUSY);
 	rig_close();
 }
 
@@ -107,7 +107,7 @@ static void stop__wait_gives_up(void **state)
 	f = rpma_uv_read(c.conn, &ops[0].op, rig_local(0), rig_remote(40000), 64, 0);
 	assert_int_equal(rpma_uv_wait(f, 100, NULL), RPMA_UV_PENDING);
 	assert_int_equal(f->status, RPMA_UV_PENDING);
-	assert_int_equal(rpma_uv_cancel(f), UV_EBUSY);
+	assert_int_equal(rpma_uv_cancel(f, 0), UV_EBUSY);
 	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
 	assert_int_equal(rpma_uv_wait(f, 100, &result), 0);
 	assert_int_equal(result, 64);
