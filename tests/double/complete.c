@@ -43,6 +43,12 @@ static enum ibv_wc_opcode wc_opcode(enum ibv_wr_opcode opcode)
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 		return IBV_WC_RDMA_WRITE;
+#ifdef RPMA_HAVE_NATIVE
+	case IBV_WR_FLUSH:
+		return IBV_WC_FLUSH;
+	case IBV_WR_ATOMIC_WRITE:
+		return IBV_WC_ATOMIC_WRITE;
+#endif
 	default:
 		return IBV_WC_SEND;
 	}
@@ -163,6 +169,16 @@ static enum ibv_wc_status execute(struct qp *qp, const struct wr *wr)
 		    &wr->wr, wr->wr.opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_LOCAL_WRITE : 0))
 		return IBV_WC_LOC_PROT_ERR;
 	switch (wr->wr.opcode) {
+#ifdef RPMA_HAVE_NATIVE
+	case IBV_WR_FLUSH:
+		return double__find_mr(wr->wr.rkey, wr->wr.remote_addr, wr->wr.flush_len,
+			       wr->wr.flush_type == IBV_FLUSH_PERSISTENT
+				       ? IBV_ACCESS_FLUSH_PERSISTENT
+				       : IBV_ACCESS_FLUSH_GLOBAL)
+			       ? IBV_WC_SUCCESS
+			       : IBV_WC_REM_ACCESS_ERR;
+	case IBV_WR_ATOMIC_WRITE:
+#endif
 	case IBV_WR_RDMA_READ:
 	case IBV_WR_RDMA_WRITE:
 		return rdma(wr, len);

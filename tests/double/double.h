@@ -71,6 +71,7 @@ struct double_device {
 	int max_rd_atomic; /* reads in flight; default: 16 */
 	uint32_t max_msg_size; /* bytes; default: 1 GiB */
 	uint8_t link_layer; /* default: Ethernet */
+	bool has_native; /* flush and atomic write by itself, where the headers have them; default: no */
 };
 extern struct double_device double_device;
 
@@ -164,6 +165,9 @@ struct double_wr {
 	int num_sge;
 	struct ibv_sge sge[DOUBLE_MAX_SGE];
 	unsigned doorbell; /* number of the post call on its queue, from 1 */
+	uint64_t flush_len; /* native flushes only, as what follows */
+	uint8_t flush_type;
+	uint8_t flush_level;
 };
 
 const struct double_wr *double_last_send(const struct ibv_qp *qp); /* NULL: none yet */

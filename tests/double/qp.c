@@ -68,6 +68,9 @@ struct ibv_qp *double__qp_new(
 	if (!qp->sq.ring || !qp->rq.ring)
 		abort();
 	qp->rd_atomic = (uint8_t)double_device.max_rd_atomic;
+#ifdef RPMA_HAVE_NATIVE
+	double__native_new(qp);
+#endif
 	OF(pd, pd, pd)->object.refs++;
 	OF(cq, cq, attr->send_cq)->object.refs++;
 	OF(cq, cq, attr->recv_cq)->object.refs++;
@@ -163,6 +166,26 @@ static void copy_sge(struct double_wr *wr, const struct ibv_sge *sge, int num_sg
 		wr->sge[i] = sge[i];
 }
 
+int double__add_send(struct qp *qp, const struct double_wr *record)
+{
+	struct wr *added;
+	int ret;
+
+	if ((record->send_flags & IBV_SEND_INLINE) &&
+		double__length(record) > qp->attr.cap.max_inline_data)
+		return ENOMEM;
+	ret = add(&qp->sq, record, &added);
+	if (ret)
+		return ret;
+	if (record->send_flags & IBV_SEND_INLINE) {
+		added->wr.send_flags &= ~(unsigned)IBV_SEND_INLINE;
+		double__copy(added, added->inline_data, double__length(record), true);
+		added->wr.send_flags |= IBV_SEND_INLINE;
+	}
+	qp->sq.posted++;
+	return 0;
+}
+
 static int post_one_send(struct qp *qp, const struct ibv_send_wr *wr)
 {
 	struct double_wr record = {
@@ -174,27 +197,13 @@ static int post_one_send(struct qp *qp, const struct ibv_send_wr *wr)
 		.rkey = wr->wr.rdma.rkey,
 		.doorbell = qp->sq.doorbells,
 	};
-	struct wr *added;
-	int ret;
 
 	copy_sge(&record, wr->sg_list, wr->num_sge);
-	if ((wr->send_flags & IBV_SEND_INLINE) &&
-		double__length(&record) > qp->attr.cap.max_inline_data)
-		return ENOMEM;
-	ret = add(&qp->sq, &record, &added);
-	if (ret)
-		return ret;
-	if (wr->send_flags & IBV_SEND_INLINE) {
-		added->wr.send_flags &= ~(unsigned)IBV_SEND_INLINE;
-		double__copy(added, added->inline_data, double__length(&record), true);
-		added->wr.send_flags |= IBV_SEND_INLINE;
-	}
-	qp->sq.posted++;
-	return 0;
+	return double__add_send(qp, &record);
 }
 
 /* in automatic mode what was posted completes; in error it is flushed */
-static void run(struct qp *qp)
+void double__run(struct qp *qp)
 {
 	if (qp->qp.state == IBV_QPS_ERR && (double__auto & DOUBLE_AUTO_FLUSH))
 		(void)double_flush(&qp->qp);
@@ -217,7 +226,7 @@ int double__post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct ibv_
 		ret = post_one_send(qp, wr);
 		*bad_wr = wr;
 	}
-	run(qp);
+	double__run(qp);
 	double__leave();
 	return ret;
 }
@@ -254,7 +263,7 @@ void double__run_senders_to(const struct ibv_srq *srq)
 		struct qp *qp = (struct qp *)object;
 
 		if (object->kind == DOUBLE_QP && qp->qp.srq == srq && qp->paired)
-			run(qp->paired);
+			double__run(qp->paired);
 	}
 }
 
@@ -268,9 +277,9 @@ int double__post_recv(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_
 		return double__errno();
 	/* a device gives such a queue pair no queue of its own */
 	ret = ibv_qp->srq ? EINVAL : double__add_recvs(&qp->rq, wr, bad_wr);
-	run(qp);
+	double__run(qp);
 	if (qp->paired)
-		run(qp->paired);
+		double__run(qp->paired);
 	double__leave();
 	return ret;
 }

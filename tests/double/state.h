@@ -148,6 +148,10 @@ struct qp {
 	uint8_t rd_atomic;
 	uint8_t min_rnr_timer;
 	unsigned async_unacked;
+	struct ibv_qp_ex native; /* native.c */
+	struct double_wr native_wr; /* being built */
+	uint64_t native_word;
+	int native_ret;
 };
 
 #define OF(type, member, pointer) \
@@ -200,9 +204,16 @@ void double__qp_error(struct ibv_qp *ibv_qp);
 void double__qp_polled(uint32_t qp_num, bool is_recv, uint64_t number);
 bool double__is_posted(uint32_t lkey); /* in a work request, shared receives too */
 int double__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int double__add_send(struct qp *qp, const struct double_wr *record);
+void double__run(struct qp *qp);
 int double__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int double__add_recvs(struct queue *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 void double__run_senders_to(const struct ibv_srq *srq);
+
+/* native.c, where the headers have it */
+
+void double__native_new(struct qp *qp);
+uint64_t double__native_caps(void);
 
 /* srq.c */
 

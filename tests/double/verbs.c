@@ -44,6 +44,9 @@ static int query_device_ex(struct ibv_context *context,
 	attr->orig_attr.max_cqe = double_device.max_cqe;
 	attr->orig_attr.max_qp_rd_atom = double_device.max_rd_atomic;
 	attr->orig_attr.max_qp_init_rd_atom = double_device.max_rd_atomic;
+#ifdef RPMA_HAVE_NATIVE
+	attr->device_cap_flags_ex = double__native_caps();
+#endif
 	if (double_device.has_odp) {
 		attr->odp_caps.general_caps = IBV_ODP_SUPPORT;
 		attr->odp_caps.per_transport_caps.rc_odp_caps =
