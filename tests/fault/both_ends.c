@@ -22,9 +22,14 @@ struct end {
 struct world {
 	bool is_shared; /* one completion channel for both queues */
 	bool is_rejected; /* the server does not want the client */
+	bool has_srq; /* one shared receive queue for both ends */
+	uint32_t srq_rcq_size; /* 0: its receives complete with the connections */
+	uint32_t rcq_size; /* of a connection; 0: its receives complete with all the rest */
 	struct ibv_context *ibv_ctx;
 	struct rpma_peer *peer;
 	struct rpma_conn_cfg *cfg;
+	struct rpma_srq_cfg *srq_cfg;
+	struct rpma_srq *srq;
 	struct rpma_ep *ep;
 	struct rpma_mr_remote *remote;
 	struct end client;
@@ -37,11 +42,31 @@ static void never_wait(int fd)
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
 }
 
+static bool make_srq(struct world *w)
+{
+	struct rpma_cq *rcq;
+	int fd;
+
+	if (!w->has_srq)
+		return true;
+	if (!fault_made_or_null(rpma_srq_cfg_new(&w->srq_cfg), &w->srq_cfg) ||
+		!fault_ok(rpma_srq_cfg_set_rcq_size(w->srq_cfg, w->srq_rcq_size)) ||
+		!fault_made_or_null(rpma_srq_new(w->peer, w->srq_cfg, &w->srq), &w->srq) ||
+		!fault_ok(rpma_conn_cfg_set_srq(w->cfg, w->srq)))
+		return false;
+	assert_int_equal(rpma_srq_get_rcq(w->srq, &rcq), 0);
+	if (rcq) {
+		assert_int_equal(rpma_cq_get_fd(rcq, &fd), 0);
+		never_wait(fd);
+	}
+	return true;
+}
+
 static bool make_config(struct world *w)
 {
 	return fault_made_or_null(rpma_conn_cfg_new(&w->cfg), &w->cfg) &&
-	       fault_ok(rpma_conn_cfg_set_rcq_size(w->cfg, 7)) &&
-	       fault_ok(rpma_conn_cfg_set_compl_channel(w->cfg, w->is_shared));
+	       fault_ok(rpma_conn_cfg_set_rcq_size(w->cfg, w->rcq_size)) &&
+	       fault_ok(rpma_conn_cfg_set_compl_channel(w->cfg, w->is_shared)) && make_srq(w);
 }
 
 static bool prepare(struct world *w)
@@ -80,8 +105,10 @@ static bool start(struct end *end)
 	assert_int_equal(rpma_cq_get_fd(cq, &fd), 0);
 	never_wait(fd);
 	assert_int_equal(rpma_conn_get_rcq(end->conn, &rcq), 0);
-	assert_int_equal(rpma_cq_get_fd(rcq, &fd), 0);
-	never_wait(fd);
+	if (rcq) {
+		assert_int_equal(rpma_cq_get_fd(rcq, &fd), 0);
+		never_wait(fd);
+	}
 	return true;
 }
 
@@ -92,6 +119,19 @@ static bool comes(struct end *end, enum rpma_conn_event expected)
 
 	assert_int_equal(event, ret ? RPMA_CONN_UNDEFINED : expected);
 	return fault_ok(ret);
+}
+
+/* before there is a connection, and after */
+static bool post_early(struct world *w)
+{
+	return fault_ok(w->has_srq ? rpma_srq_recv(w->srq, w->server.mr, 0, SIZE, w)
+				   : rpma_conn_req_recv(w->server.req, w->server.mr, 0, SIZE, w));
+}
+
+static bool post_empty(struct world *w)
+{
+	return fault_ok(w->has_srq ? rpma_srq_recv(w->srq, NULL, 0, 0, w)
+				   : rpma_recv(w->client.conn, NULL, 0, 0, w));
 }
 
 static bool connect_both(struct world *w)
@@ -106,9 +146,21 @@ static bool connect_both(struct world *w)
 		fault_gone(rpma_conn_req_delete(&w->server.req), &w->server.req);
 		return comes(&w->client, RPMA_CONN_REJECTED);
 	}
-	return fault_ok(rpma_conn_req_recv(w->server.req, w->server.mr, 0, SIZE, w)) &&
-	       start(&w->server) && comes(&w->server, RPMA_CONN_ESTABLISHED) &&
+	return post_early(w) && start(&w->server) && comes(&w->server, RPMA_CONN_ESTABLISHED) &&
 	       comes(&w->client, RPMA_CONN_ESTABLISHED);
+}
+
+static struct rpma_cq *cq_of(struct world *w, struct end *end, bool is_recv)
+{
+	struct rpma_cq *cq = NULL;
+
+	if (is_recv && w->has_srq)
+		assert_int_equal(rpma_srq_get_rcq(w->srq, &cq), 0);
+	if (is_recv && !cq)
+		assert_int_equal(rpma_conn_get_rcq(end->conn, &cq), 0);
+	if (!cq)
+		assert_int_equal(rpma_conn_get_cq(end->conn, &cq), 0);
+	return cq;
 }
 
 static bool completes(struct world *w, struct end *end, bool is_recv)
@@ -120,9 +172,7 @@ static bool completes(struct world *w, struct end *end, bool is_recv)
 		if (!fault_made_or_null(rpma_conn_wait(end->conn, 0, &cq, NULL), &cq))
 			return false;
 	} else {
-		assert_int_equal(is_recv ? rpma_conn_get_rcq(end->conn, &cq)
-					 : rpma_conn_get_cq(end->conn, &cq),
-			0);
+		cq = cq_of(w, end, is_recv);
 		if (!fault_ok(rpma_cq_wait(cq)))
 			return false;
 	}
@@ -144,8 +194,8 @@ static bool talk(struct world *w)
 	return fault_made(rpma_mr_remote_from_descriptor(desc, size, &w->remote), &w->remote) &&
 	       fault_ok(rpma_read(w->server.conn, w->server.mr, 8, w->remote, 8, 8, ALWAYS, w)) &&
 	       completes(w, &w->server, false) &&
-	       fault_ok(rpma_send_with_imm(w->server.conn, NULL, 0, 0, 1, 7, w)) &&
-	       fault_ok(rpma_recv(w->client.conn, NULL, 0, 0, w)) && completes(w, &w->client, true);
+	       fault_ok(rpma_send_with_imm(w->server.conn, NULL, 0, 0, 1, 7, w)) && post_empty(w) &&
+	       completes(w, &w->client, true);
 }
 
 static void part(struct world *w)
@@ -158,9 +208,14 @@ static void delete_end(struct end *end)
 {
 	fault_forget_untouched(&end->req);
 	fault_forget_untouched(&end->conn);
-	fault_forget_untouched(&end->mr);
 	fault_gone(rpma_conn_req_delete(&end->req), &end->req);
 	fault_gone(rpma_conn_delete(&end->conn), &end->conn);
+}
+
+/* no receive may use it any more */
+static void delete_memory(struct end *end)
+{
+	fault_forget_untouched(&end->mr);
 	fault_gone(rpma_mr_dereg(&end->mr), &end->mr);
 }
 
@@ -169,11 +224,17 @@ static void delete_all(struct world *w)
 	fault_forget_untouched(&w->remote);
 	fault_forget_untouched(&w->ep);
 	fault_forget_untouched(&w->cfg);
+	fault_forget_untouched(&w->srq_cfg);
+	fault_forget_untouched(&w->srq);
 	fault_forget_untouched(&w->peer);
 	fault_gone(rpma_mr_remote_delete(&w->remote), &w->remote);
 	fault_gone(rpma_ep_shutdown(&w->ep), &w->ep);
 	delete_end(&w->client);
 	delete_end(&w->server);
+	fault_gone(rpma_srq_delete(&w->srq), &w->srq);
+	delete_memory(&w->client);
+	delete_memory(&w->server);
+	fault_gone(rpma_srq_cfg_delete(&w->srq_cfg), &w->srq_cfg);
 	fault_gone(rpma_conn_cfg_delete(&w->cfg), &w->cfg);
 	fault_gone(rpma_peer_delete(&w->peer), &w->peer);
 }
@@ -188,6 +249,8 @@ static void run(void *arg)
 	w->ibv_ctx = FAULT_UNTOUCHED;
 	w->peer = FAULT_UNTOUCHED;
 	w->cfg = FAULT_UNTOUCHED;
+	w->srq_cfg = FAULT_UNTOUCHED;
+	w->srq = FAULT_UNTOUCHED;
 	w->ep = FAULT_UNTOUCHED;
 	w->remote = FAULT_UNTOUCHED;
 	w->client = w->server = untouched;
@@ -212,7 +275,7 @@ static void expect(struct world *w)
 
 static void both_ends__own_channels(void **state)
 {
-	struct world w = { .is_shared = false };
+	struct world w = { .rcq_size = 7 };
 
 	(void)state;
 	expect(&w);
@@ -220,7 +283,7 @@ static void both_ends__own_channels(void **state)
 
 static void both_ends__shared_channel(void **state)
 {
-	struct world w = { .is_shared = true };
+	struct world w = { .is_shared = true, .rcq_size = 7 };
 
 	(void)state;
 	expect(&w);
@@ -228,7 +291,31 @@ static void both_ends__shared_channel(void **state)
 
 static void both_ends__rejected(void **state)
 {
-	struct world w = { .is_rejected = true };
+	struct world w = { .is_rejected = true, .rcq_size = 7 };
+
+	(void)state;
+	expect(&w);
+}
+
+static void both_ends__srq_own_rcq(void **state)
+{
+	struct world w = { .has_srq = true, .srq_rcq_size = 7 };
+
+	(void)state;
+	expect(&w);
+}
+
+static void both_ends__srq_conn_rcq(void **state)
+{
+	struct world w = { .has_srq = true, .rcq_size = 7, .is_shared = true };
+
+	(void)state;
+	expect(&w);
+}
+
+static void both_ends__srq_main_cq(void **state)
+{
+	struct world w = { .has_srq = true };
 
 	(void)state;
 	expect(&w);
@@ -240,6 +327,9 @@ int main(void)
 		cmocka_unit_test(both_ends__own_channels),
 		cmocka_unit_test(both_ends__rejected),
 		cmocka_unit_test(both_ends__shared_channel),
+		cmocka_unit_test(both_ends__srq_conn_rcq),
+		cmocka_unit_test(both_ends__srq_main_cq),
+		cmocka_unit_test(both_ends__srq_own_rcq),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,10 +157,15 @@ void unit_ep_shutdown(struct unit_ep *u)
 
 void unit_conn_new(struct unit_conn *u, const struct rpma_conn_cfg *cfg)
 {
+	unit_conn_new_on(u, unit_peer_new(), cfg);
+}
+
+void unit_conn_new_on(struct unit_conn *u, struct rpma_peer *peer, const struct rpma_conn_cfg *cfg)
+{
 	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
 	struct rpma_conn_req *req;
 
-	u->peer = unit_peer_new();
+	u->peer = peer;
 	req = unit_req_active(u->peer, cfg);
 	u->id = double_last_id();
 	u->qp = u->id->qp;
@@ -186,6 +191,19 @@ struct rpma_conn_cfg *unit_cfg(uint32_t rcq_size, bool is_shared)
 	assert_int_equal(rpma_conn_cfg_set_rcq_size(cfg, rcq_size), 0);
 	assert_int_equal(rpma_conn_cfg_set_compl_channel(cfg, is_shared), 0);
 	return cfg;
+}
+
+struct rpma_srq *unit_srq(struct rpma_peer *peer, uint32_t rq_size, uint32_t rcq_size)
+{
+	struct rpma_srq_cfg *cfg = NULL;
+	struct rpma_srq *srq = NULL;
+
+	assert_int_equal(rpma_srq_cfg_new(&cfg), 0);
+	assert_int_equal(rpma_srq_cfg_set_rq_size(cfg, rq_size), 0);
+	assert_int_equal(rpma_srq_cfg_set_rcq_size(cfg, rcq_size), 0);
+	assert_int_equal(rpma_srq_new(peer, cfg, &srq), 0);
+	assert_int_equal(rpma_srq_cfg_delete(&cfg), 0);
+	return srq;
 }
 
 struct rpma_mr_local *unit_mr(struct rpma_peer *peer, void *ptr, size_t size, int usage)

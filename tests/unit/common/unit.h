@@ -89,10 +89,14 @@ struct unit_conn {
 };
 
 void unit_conn_new(struct unit_conn *u, const struct rpma_conn_cfg *cfg);
-void unit_conn_delete(struct unit_conn *u);
+void unit_conn_new_on(struct unit_conn *u, struct rpma_peer *peer, const struct rpma_conn_cfg *cfg);
+void unit_conn_delete(struct unit_conn *u); /* and the peer */
 
 /* a configuration with a receive completion queue of rcq_size, and a shared channel or not */
 struct rpma_conn_cfg *unit_cfg(uint32_t rcq_size, bool is_shared);
+
+/* a shared receive queue of rq_size, with a completion queue of rcq_size */
+struct rpma_srq *unit_srq(struct rpma_peer *peer, uint32_t rq_size, uint32_t rcq_size);
 
 /* a region in both forms: rpma_mr_dereg and rpma_mr_remote_delete are the test's to call */
 struct rpma_mr_local *unit_mr(struct rpma_peer *peer, void *ptr, size_t size, int usage);

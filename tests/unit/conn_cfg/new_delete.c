@@ -9,6 +9,7 @@ static void conn_cfg_new__defaults(void **state)
 {
 	struct rpma_conn_cfg *cfg = NULL;
 	uint32_t size = UNIT_UNTOUCHED_INT;
+	struct rpma_srq *srq = UNIT_UNTOUCHED;
 	bool shared = true;
 	int timeout_ms = -1;
 
@@ -26,6 +27,8 @@ static void conn_cfg_new__defaults(void **state)
 	assert_int_equal(size, 10);
 	assert_int_equal(rpma_conn_cfg_get_compl_channel(cfg, &shared), 0);
 	assert_false(shared);
+	assert_int_equal(rpma_conn_cfg_get_srq(cfg, &srq), 0);
+	assert_null(srq);
 	assert_int_equal(rpma_conn_cfg_delete(&cfg), 0);
 	assert_null(cfg);
 }

@@ -114,7 +114,27 @@ static void conn_cfg__compl_channel(void **state)
 	assert_false(shared);
 }
 
+/* the pointer is kept and not followed; NULL does not take it back */
+static void conn_cfg__srq(void **state)
+{
+	struct rpma_srq *first = (void *)(uintptr_t)0xcd12, *second = (void *)(uintptr_t)0xcd15;
+	struct rpma_srq *srq = UNIT_UNTOUCHED;
+
+	(void)state;
+	assert_int_equal(rpma_conn_cfg_set_srq(NULL, first), RPMA_E_INVAL);
+	assert_int_equal(rpma_conn_cfg_get_srq(NULL, &srq), RPMA_E_INVAL);
+	assert_int_equal(rpma_conn_cfg_get_srq(cfg, NULL), RPMA_E_INVAL);
+	assert_ptr_equal(srq, UNIT_UNTOUCHED);
+	assert_int_equal(rpma_conn_cfg_set_srq(cfg, first), 0);
+	assert_int_equal(rpma_conn_cfg_get_srq(cfg, &srq), 0);
+	assert_ptr_equal(srq, first);
+	assert_int_equal(rpma_conn_cfg_set_srq(cfg, second), 0);
+	assert_int_equal(rpma_conn_cfg_set_srq(cfg, NULL), RPMA_E_INVAL);
+	assert_int_equal(rpma_conn_cfg_get_srq(cfg, &srq), 0);
+	assert_ptr_equal(srq, second);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 UNIT_MAIN(TEST(conn_cfg__compl_channel), TEST(conn_cfg__sizes), TEST(conn_cfg__sizes_null),
-	TEST(conn_cfg__timeout), TEST(conn_cfg__timeout_invalid))
+	TEST(conn_cfg__srq), TEST(conn_cfg__timeout), TEST(conn_cfg__timeout_invalid))
