@@ -16,9 +16,10 @@
  *              one per X  only one thread at a time may use the same X
  *              An object may never be used while it is being deleted.
  *   Returns:   int        0, or one of the RPMA_E_* codes. Outputs are written on success only.
- *   Errors:    after RPMA_E_PROVIDER errno holds the error of the verbs or rdma_cm call that
- *              failed; of several failures in one call, the first. (One that is tried again in
- *              another way failed with its last error.) After any other result errno means nothing.
+ *   Errors:    RPMA_E_PROVIDER  after RPMA_E_PROVIDER errno holds the error of the verbs or rdma_cm
+ *                               call that failed; of several failures in one call, the first. (One
+ *                               that is tried again in another way failed with its last error.)
+ *                               After any other result errno means nothing.
  *
  * Descriptors and private data travel as they are, neither signed nor encrypted. Exchange them over
  * a connection that you trust.

@@ -5,24 +5,27 @@
  * librpma_uv.h - remote memory access as futures on a libuv loop
  *
  * A reactor lives on one uv_loop_t and in that loop's thread. An operation never fails on the spot:
- * it returns a future, and the future carries success or failure. Every future completes exactly
- * once, always from a phase of the loop, never inside the call that made it. Completed means that
- * the hardware has let go: the operation's storage, its buffers and its regions may be reused in
- * the callback.
+ * it returns a future, and the future carries success or failure.
  *
- * Unless a comment says otherwise, for every function here:
+ * What follows holds for every function here unless its own comment says otherwise:
  *
- *   Threads:    the loop's thread only.
- *   Callbacks:  any call of this header but rpma_uv_wait() may be made in any callback, closing the
- *               object that the callback belongs to included.
- *   Storage:    `op` is caller-owned room for one operation; it need not be initialised and belongs
+ *   Ownership:  strings and private data are copied during the call. Memory, regions and uv_buf_t
+ *               arrays are borrowed until the callback.
+ *   Storage:    op is caller-owned room for one operation; it need not be initialised and belongs
  *               to the library until the operation's callback. NULL takes the room from the
  *               reactor's slab; such a future frees itself after its callback, when its parent has
- *               consumed it, or when rpma_uv_wait() has returned its status. NULL is returned only
- *               when op was NULL and the slab could not grow.
- *   Strings and private data are copied during the call. Memory, regions and uv_buf_t arrays are
- *               borrowed until the callback.
- *   Errors:     0 or a negative UV_E*. Returned ones mean that nothing was started.
+ *               consumed it, or when rpma_uv_wait() has returned its status.
+ *   Completion: the future completes exactly once, later, from a phase of the loop, never inside
+ *               the call that made it. Completed means that the hardware has let go: the
+ *               operation's storage, its buffers and its regions may be reused in the callback.
+ *   Threads:    the loop's thread only.
+ *   Callbacks:  may be called in any callback of this library or of libuv's, where the object that
+ *               the callback belongs to may be closed as well.
+ *   Returns:    int     0, or a negative UV_E*, which means that nothing was started.
+ *               future  the operation's future; NULL only when op is NULL and the slab could not
+ *                       grow.
+ *   Errors:     future  the status of the future has the error, and its detail the reason below;
+ *                       rpma_uv_strerror() puts them into words.
  */
 
 #ifndef LIBRPMA_UV_H
@@ -64,8 +67,13 @@ typedef struct rpma_uv_pool rpma_uv_pool_t;
 typedef struct rpma_uv_buf rpma_uv_buf_t;
 typedef struct rpma_uv_transfer rpma_uv_transfer_t;
 
+/* runs when a future is done; status is the future's */
 typedef void (*rpma_uv_cb)(rpma_uv_future_t *f, int status);
+
+/* runs when a closed object is gone */
 typedef void (*rpma_uv_close_cb)(void *data);
+
+/* runs when a future has succeeded, and says how it goes on */
 typedef rpma_uv_future_t *(*rpma_uv_next_fn)(rpma_uv_future_t *done, void *data);
 
 /* ---- futures --------------------------------------------------------------------------------- */
@@ -152,39 +160,52 @@ struct rpma_uv_any {
  * rpma_uv_then - have a callback run when the future is done
  *
  * Shape:      registers cb and returns f. A future that is done already has its callback run in the
- *             next turn. One callback a future: a second then, or one with cb NULL, returns NULL
- *             and registers nothing; so does f NULL.
+ *             next turn. One callback a future: a second then, or one with cb NULL, registers
+ *             nothing.
  * Ownership:  data is the caller's; it becomes f->data.
  * Completion: cb runs once, on the loop's thread; f and its operation's storage may be reused in
  *             it, unless f also has a parent, which learns after it.
+ * Returns:    f; NULL when f or cb is NULL, or f has a callback already.
+ * Source:     reactor/future.c
  */
 rpma_uv_future_t *rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data);
 
 /*
  * rpma_uv_chain - go on with another operation when this one has succeeded
  *
- * Shape:      returns a future, always from the slab, for the future that next returns. When f
- *             fails, next is skipped and the failure is passed on. next returning NULL ends it
- *             UV_ENOMEM; to end it with a value of your own, return a resolved promise.
- *             A cancel goes to the step that is waited for; one that comes between two steps keeps the
- *             second from being called, or reaches it as soon as next has returned it.
- * Ownership:  f is consumed: chain is its parent. data is handed to next as it is.
- * Errors:     NULL when f is NULL or the slab could not grow (f is then untouched);
- *             in the future: UV_EBUSY     f, or what next returned, has a parent already
+ * Shape:      a future, always from the slab, for the future that next returns. When f fails, next
+ *             is skipped and the failure is passed on. To end it with a value of your own, let next
+ *             return a resolved promise. A cancel goes to the step that is waited for; one that
+ *             comes between two steps keeps the second from being called, or reaches it as soon as
+ *             next has returned it.
+ * Ownership:  f is consumed: the chain is its parent. data is handed to next as it is.
+ * Completion: after what next has returned, or after f when that failed; result and detail are
+ *             those of the one that was the last.
+ * Returns:    the chain's future; NULL when f is NULL or the slab could not grow, and then f is
+ *             untouched.
+ * Errors:     UV_EBUSY   f, or what next returned, has a parent already
+ *             UV_ENOMEM  next returned NULL
+ *             UV_EINVAL  next is NULL
+ *             any other  that of f, or of what next returned
+ * Source:     reactor/chain.c
  */
 rpma_uv_future_t *rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void *data);
 
 /*
  * rpma_uv_all - one future for many
  *
- * Shape:      done when all n inputs are done; status is that of the first input to fail, or 0;
+ * Shape:      done when the last of its n inputs is; status is that of the first to fail, or 0;
  *             result is the number that succeeded, all->failed counts the others. n of 0 ends 0 in
  *             the next turn. f[] is read during the call only.
  * Ownership:  inputs are consumed; they stay readable until the callback of all, or the
  *             rpma_uv_wait() on it, has returned. An input that is NULL counts as failed with
- *             UV_ENOMEM.
- * Errors:     in the future: UV_EBUSY     an input has a parent already, or stands in f[] twice; no
- *                                         input is taken then
+ *             UV_ENOMEM. all is caller-owned room, which need not be initialised and is the
+ *             library's until then; NULL takes it from the slab.
+ * Returns:    the future of all; NULL only when all is NULL and the slab could not grow.
+ * Errors:     UV_EBUSY   an input has a parent already, or stands in f[] twice; no input is taken
+ *                        then
+ *             any other  that of the first input to fail
+ * Source:     reactor/all.c
  */
 rpma_uv_future_t *rpma_uv_all(
 	rpma_uv_reactor_t *r, rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n);
@@ -197,43 +218,57 @@ rpma_uv_future_t *rpma_uv_all(
  *
  * Shape:      done with the first input that succeeds: status 0, its result, and any->winner is its
  *             index in f[]; or with the last one that fails, when all have: its status and detail.
- *             Inputs that are done already count at once, the first in f[] before the others. f[] is
- *             read during the call only.
- *             any(op, sleep) stops the waiting, not the op; to stop that, see rpma_uv_timeout().
+ *             Inputs that are done already count at once, the first in f[] before the others. f[]
+ *             is read during the call only. flags is 0 or RPMA_UV_ANY_CANCEL, which also cancels
+ *             what still runs when another has won. With a sleep among the inputs it stops the
+ *             waiting, not the operation; to stop that, see rpma_uv_timeout().
  * Ownership:  inputs are consumed, but for the losers: those are cut loose before it is done. A
  *             loser runs on and may get a new parent; from the slab, it frees itself when done. All
  *             inputs stay readable until the callback of any, or the rpma_uv_wait() on it, has
- *             returned. An input that is NULL counts as failed with UV_ENOMEM.
- * Units:      flags: 0 or RPMA_UV_ANY_CANCEL, which also cancels what still runs when another has
- *             won.
- * Errors:     in the future, no input being taken then:
- *             UV_EINVAL    n is 0 (in the next turn), unknown flags, an input of another reactor
- *             UV_EBUSY     an input has a parent already, or stands in f[] twice
+ *             returned. An input that is NULL counts as failed with UV_ENOMEM. any is caller-owned
+ *             room, as in rpma_uv_all().
+ * Returns:    the future of any; NULL only when any is NULL and the slab could not grow.
+ * Errors:     UV_EINVAL  n is 0 (in the next turn), unknown flags, an input of another reactor; no
+ *                        input is taken then
+ *             UV_EBUSY   an input has a parent already, or stands in f[] twice; no input is taken
+ *                        then
+ *             any other  that of the last input to fail
+ * Source:     reactor/any.c
  */
 rpma_uv_future_t *rpma_uv_any(rpma_uv_reactor_t *r, rpma_uv_any_t *any, rpma_uv_future_t *const f[],
 	unsigned n, unsigned flags);
 
 /*
- * rpma_uv_sleep - a future that is done, with 0, when the time has passed
+ * rpma_uv_sleep - a future that is done when the time has passed
  *
  * Shape:      0 is done in the next turn, UINT64_MAX only when it is cancelled.
- * Units:      ms in milliseconds from the call on.
- * Errors:     in the future: UV_ECANCELED  cancelled, or the reactor is closing
+ * Units:      ms in milliseconds from the call on
+ * Completion: with status 0.
+ * Errors:     UV_ECANCELED  cancelled, or the reactor is closing
+ * Source:     reactor/promise.c
  */
 rpma_uv_future_t *rpma_uv_sleep(rpma_uv_reactor_t *r, rpma_uv_op_t *op, uint64_t ms);
 
 /*
- * rpma_uv_promise - a future that the program completes itself, with rpma_uv_resolve()
+ * rpma_uv_promise - a future that the program completes itself
  *
- * It joins other work of the loop (uv_fs, TCP, uv_queue_work) to futures.
+ * Shape:      pending until rpma_uv_resolve() or rpma_uv_cancel(). It joins other work of the loop
+ *             to futures: uv_fs, TCP, uv_queue_work().
+ * Completion: in the turn after it is resolved, with the status and result given there.
+ * Errors:     UV_ECANCELED  cancelled, or the reactor is closing
+ *             any other     what rpma_uv_resolve() was given
+ * Source:     reactor/promise.c
  */
 rpma_uv_future_t *rpma_uv_promise(rpma_uv_reactor_t *r, rpma_uv_op_t *op);
 
 /*
- * rpma_uv_resolve - complete a promise; its callback runs in the next turn
+ * rpma_uv_resolve - complete a promise
  *
- * Errors:     UV_EINVAL    not a promise, status neither 0 nor negative
- *             UV_EALREADY  resolved before
+ * Shape:      the promise's callback runs in the next turn, not inside of this call. status is 0 or
+ *             negative, result whatever the program likes.
+ * Errors:     UV_EINVAL    promise is NULL or not a promise, or status is positive
+ *             UV_EALREADY  resolved or cancelled before
+ * Source:     reactor/promise.c
  */
 int rpma_uv_resolve(rpma_uv_future_t *promise, int status, int64_t result);
 
@@ -243,58 +278,70 @@ int rpma_uv_resolve(rpma_uv_future_t *promise, int status, int64_t result);
 /*
  * rpma_uv_cancel - ask an operation to end early
  *
- * Shape:      asks and returns; the future completes in its own time, once. Where the operation is
- *             decides:
- *             queued       taken out; it ends UV_ECANCELED
- *             in the ring  asked to stop, and its true outcome wins
- *             posted       cannot be recalled: UV_EBUSY. With RPMA_UV_FORCE the connection ends with
- *                          UV_ECONNABORTED: this operation ends UV_ECANCELED, all others of the
- *                          connection UV_ECONNABORTED; what had completed by the time of the call
- *                          keeps its outcome, and the connection lives on if this was among it.
- *             connect, accept: abandoned at once, and the connection ends UV_ECANCELED.
- *             transfer: stops issuing, drains, and ends UV_ECANCELED; forced, its READs are as above.
- *             all, any, chain: passed on to the inputs that run, or the present step.
- * Units:      how: 0 or RPMA_UV_FORCE.
+ * Shape:      asks and returns; the future completes in its own time, once. how is 0 or
+ *             RPMA_UV_FORCE. Where the operation is decides:
+ *             queued           taken out; it ends UV_ECANCELED
+ *             in the ring      asked to stop, and its true outcome wins
+ *             posted           cannot be recalled: UV_EBUSY. With RPMA_UV_FORCE the connection ends
+ *                              with UV_ECONNABORTED: this operation ends UV_ECANCELED, all others
+ *                              of the connection UV_ECONNABORTED; what had completed by the time of
+ *                              the call keeps its outcome, and the connection lives on if this was
+ *                              among it
+ *             connect, accept  abandoned at once, and the connection ends UV_ECANCELED
+ *             transfer         stops issuing, drains, and ends UV_ECANCELED; forced, its READs are
+ *                              as above
+ *             all, any, chain  passed on to the inputs that run, or the present step
+ * Ownership:  storage and memory stay the operation's until its callback, as if nobody had asked.
  * Errors:     UV_EBUSY     posted to the device, a receive of a shared receive queue (forced or
  *                          not), or a sync that runs: it cannot be recalled; of an all or any: one
  *                          of its inputs, and the others have been asked all the same
  *             UV_EALREADY  done already
  *             UV_EINVAL    f is NULL, how unknown
+ * Source:     reactor/future.c
  */
 int rpma_uv_cancel(rpma_uv_future_t *f, unsigned how);
 
 /*
  * rpma_uv_timeout - cancel an operation that is not done in time
  *
- * Shape:      when ms have passed, what rpma_uv_cancel() with this how does is done, and what it ends
- *             is called UV_ETIMEDOUT instead of UV_ECANCELED. A completion that is there by then has
- *             come in time. One without force that finds the operation posted changes nothing and is
- *             counted (timeouts_refused). A second time-out of the same future replaces the first;
- *             it goes when the future ends.
- * Units:      ms in milliseconds from the call on, 0 is the next turn; how as rpma_uv_cancel().
+ * Shape:      when the time has passed, what rpma_uv_cancel() with this how does is done, and what
+ *             it ends is called UV_ETIMEDOUT instead of UV_ECANCELED. A completion that is there by
+ *             then has come in time. One without force that finds the operation posted changes
+ *             nothing and is counted (timeouts_refused). A second time-out of the same future
+ *             replaces the first; it goes when the future ends.
+ * Units:      ms in milliseconds from the call on, 0 is the next turn
  * Errors:     UV_EALREADY  done already
  *             UV_EINVAL    f is NULL, how unknown
+ * Source:     reactor/timeout.c
  */
 int rpma_uv_timeout(rpma_uv_future_t *f, uint64_t ms, unsigned how);
 
 /*
  * rpma_uv_wait - run the loop until the future is done
  *
- * Shape:      runs uv_run() in its turns until f is done or timeout_ms milliseconds have passed
- *             (UINT64_MAX: no bound). Other callbacks run meanwhile. It is f's parent while it
- *             runs.
- * Returns:    the status of f, and its result in *result_ptr (may be NULL, untouched on failure);
- *             RPMA_UV_PENDING when the time ran out: f is then as it was before the call.
- * Errors:     UV_EBUSY     called from a callback of this library, or f has a parent already
- *             UV_ENOMEM    f is NULL
- * From a foreign libuv callback it must not be called: uv_run() is not re-entrant.
+ * Shape:      runs uv_run() in its turns until f is done or the time has run out. Other callbacks
+ *             run meanwhile. It is the parent of f while it runs.
+ * Units:      timeout_ms in milliseconds; UINT64_MAX: no bound
+ * Ownership:  a future of the slab is gone once its status was returned.
+ * Callbacks:  must not be called in any, for uv_run() is not re-entrant. In a callback of this
+ *             library it is noticed, UV_EBUSY; in a foreign callback of libuv it cannot be.
+ * Returns:    the status of f, and its result in *result_ptr, which may be NULL and is untouched on
+ *             failure; RPMA_UV_PENDING when the time ran out: f is then as it was before the call.
+ * Errors:     UV_EBUSY   called from a callback of this library, or f has a parent already
+ *             UV_ENOMEM  f is NULL
+ *             any other  the status of f
+ * Source:     reactor/wait.c
  */
 int rpma_uv_wait(rpma_uv_future_t *f, uint64_t timeout_ms, int64_t *result_ptr);
 
 /*
  * rpma_uv_release - give a future of the slab back without looking at it
  *
- * On one that is still running it means: free yourself when done. Embedded futures ignore it.
+ * Shape:      on one that is still running it means: free yourself when done. Ignored by a future
+ *             that is embedded, is NULL, or has a callback or a parent, by which it will be freed
+ *             anyway.
+ * Ownership:  f is not to be used after the call.
+ * Source:     reactor/future.c
  */
 void rpma_uv_release(rpma_uv_future_t *f);
 
@@ -303,15 +350,20 @@ void rpma_uv_release(rpma_uv_future_t *f);
  *
  * Shape:      it runs on as long as the loop does for other reasons, and keeps it alive no more: of
  *             use for posted receives and rpma_uv_conn_end(). all, any and chain pass it on to the
- *             inputs that run, and to the steps to come. rpma_uv_wait() on it turns the loop all the
- *             same. NULL and one that is done already: no effect. There is no way back.
+ *             inputs that run, and to the steps to come. rpma_uv_wait() on it turns the loop all
+ *             the same. NULL and one that is done already: no effect. There is no way back.
+ * Source:     reactor/future.c
  */
 void rpma_uv_unref(rpma_uv_future_t *f);
 
 /*
  * rpma_uv_strerror - one line for people: what failed, and why
  *
+ * Shape:      names the operation, what it worked on where that is known, and the reason. f may be
+ *             NULL, which is what an operation returns for which the slab could not grow.
  * Ownership:  the text belongs to the reactor and is good until the next call.
+ * Returns:    the text, never NULL.
+ * Source:     reactor/future.c
  */
 const char *rpma_uv_strerror(const rpma_uv_future_t *f);
 
@@ -368,32 +420,41 @@ typedef struct rpma_uv_reactor_stats {
 /*
  * rpma_uv_reactor_init - put a reactor on a loop
  *
- * Shape:      embeds in the loop's turn; every handle is unref'd, and one is ref'd exactly while
+ * Shape:      it embeds in the loop's turn; every handle is unref'd, and one is ref'd exactly while
  *             work is outstanding (a future not done, an open listener, a close under way), so that
- *             uv_run() returns when the work is done.
+ *             uv_run() returns when the work is done. The RDMA event channel and the ring are made
+ *             at their first use, so that a machine without the one or the other can still use what
+ *             it has.
  * Ownership:  r is the caller's storage, not movable, reusable from its close callback on. opts may
  *             be NULL and is copied.
- *             The RDMA event channel and the ring are made at their first use, so that a machine
- *             without the one or the other can still use what it has.
- * Errors:     UV_EINVAL    NULL, or an option out of range
- *             UV_ENOMEM
- * On failure nothing needs closing.
+ * Errors:     UV_EINVAL  loop or r is NULL, or an option is out of range
+ *             UV_ENOMEM  out of memory
+ * Source:     reactor/reactor.c
  */
 int rpma_uv_reactor_init(uv_loop_t *loop, rpma_uv_reactor_t *r, const rpma_uv_reactor_opts_t *opts);
 
 /*
- * rpma_uv_reactor_close - end everything on this reactor
+ * rpma_uv_reactor_close - end everything on a reactor
  *
  * Shape:      stops transfers, closes listeners and connections, then files, then pools that are
- *             still open; their close callbacks run before cb (NULL allowed), their futures end
- *             UV_ECANCELED. cb runs in the closing phase; from it on r may be reused. Closing twice
- *             is the caller's bug.
- * Ownership:  the program may still close a connection, listener, file or pool that was taken so:
- *             once, right after this call or in the callback of a future of that object. Its close
- *             callback then runs as well.
+ *             still open; their close callbacks run before cb, which may be NULL, and their futures
+ *             end UV_ECANCELED. Closing twice is the caller's bug.
+ * Ownership:  from cb on r may be reused. The program may still close a connection, listener, file
+ *             or pool that was taken so: once, right after this call or in the callback of a future
+ *             of that object. Its close callback then runs as well.
+ * Completion: cb runs once, with data, in the closing phase, never inside this call.
+ * Source:     reactor/reactor.c
  */
 void rpma_uv_reactor_close(rpma_uv_reactor_t *r, rpma_uv_close_cb cb, void *data);
 
+/*
+ * rpma_uv_reactor_stats - copy a reactor's counters
+ *
+ * Shape:      counts since rpma_uv_reactor_init(), and sizes as they are now. Cheap: nothing is
+ *             asked of the device or the kernel.
+ * Ownership:  stats is the caller's.
+ * Source:     reactor/stats.c
+ */
 void rpma_uv_reactor_stats(const rpma_uv_reactor_t *r, rpma_uv_reactor_stats_t *stats);
 
 /* ---- connections ----------------------------------------------------------------------------- */
@@ -401,15 +462,20 @@ void rpma_uv_reactor_stats(const rpma_uv_reactor_t *r, rpma_uv_reactor_stats_t *
 /*
  * rpma_uv_peer_new - find the device behind an address and make a peer on it
  *
- * Shape:      addr is an address or a host name of the local host (RPMA_UTIL_IBV_CONTEXT_LOCAL: the
- *             device that has it) or of a remote one (_REMOTE: the device that leads there). Only a
- *             name needs libuv's pool. Bounded by RPMA_DEFAULT_TIMEOUT_MS a step.
+ * Shape:      addr is an address or a host name: with RPMA_UTIL_IBV_CONTEXT_LOCAL of this host, for
+ *             the device that has it, with RPMA_UTIL_IBV_CONTEXT_REMOTE of another, for the device
+ *             that leads there. Only a name needs libuv's pool. Each step is bounded by
+ *             RPMA_DEFAULT_TIMEOUT_MS.
  * Ownership:  *peer_ptr is the caller's, for rpma_peer_delete() after everything made from it; it
  *             is written before the callback, and untouched on failure.
- * Errors:     in the future: UV_EINVAL    NULL, unknown type, wildcard address
- *             UV_EADDRNOTAVAIL, UV_ENODEV  no device has or reaches it
- *             UV_EAI_*     the name cannot be resolved
- *             UV_ETIMEDOUT nobody answered for the address
+ * Errors:     UV_EINVAL         addr or peer_ptr is NULL, unknown type, wildcard address
+ *             UV_EADDRNOTAVAIL  no device has the address
+ *             UV_ENODEV         no device leads there
+ *             UV_EAI_*          the name cannot be resolved
+ *             UV_ETIMEDOUT      nobody answered for the address
+ *             UV_ENOMEM         out of memory
+ *             UV_ECANCELED      cancelled, or the reactor is closing
+ * Source:     reactor/peer.c
  */
 rpma_uv_future_t *rpma_uv_peer_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const char *addr,
 	enum rpma_util_ibv_context_type type, struct rpma_peer **peer_ptr);
@@ -418,13 +484,15 @@ rpma_uv_future_t *rpma_uv_peer_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const
  * rpma_uv_conn_new - make a connection in the state NEW
  *
  * Shape:      reserves room on a completion queue for sq_size + rq_size entries; the reactor owns
- *             completion, so cfg's cq_size, rcq_size and shared channel are not looked at. cfg may
- *             be NULL for the defaults and is copied. Receives may be posted at once.
- * Ownership:  *conn_ptr is the reactor's until the callback of rpma_uv_conn_close(); the peer is
- *             borrowed as long. Untouched on failure.
- * Errors:     UV_EINVAL    NULL, or sq_size of 0
- *             UV_ENOMEM    memory, or a completion queue could not be made
- *             UV_ECANCELED the reactor is closing
+ *             completion, so cfg's cq_size, rcq_size and shared channel are not looked at. Receives
+ *             may be posted at once.
+ * Ownership:  *conn_ptr is the reactor's until the callback of rpma_uv_conn_close(); peer is
+ *             borrowed as long. Untouched on failure. cfg may be NULL for the defaults and is
+ *             copied.
+ * Errors:     UV_EINVAL     r, peer or conn_ptr is NULL, or cfg has an sq_size of 0
+ *             UV_ENOMEM     memory, or a completion queue could not be made
+ *             UV_ECANCELED  the reactor is closing
+ * Source:     reactor/conn.c
  */
 int rpma_uv_conn_new(rpma_uv_reactor_t *r, struct rpma_peer *peer, const struct rpma_conn_cfg *cfg,
 	rpma_uv_conn_t **conn_ptr);
@@ -440,9 +508,10 @@ int rpma_uv_conn_new(rpma_uv_reactor_t *r, struct rpma_peer *peer, const struct 
  * Units:      keepalive_ms in milliseconds; 0, the default, is none. A peer that is gone is noticed
  *             about 4 seconds after the write: the connection ends UV_ETIMEDOUT.
  * Liveness:   it is no work: it does not keep the loop running, and has no future.
- * Errors:     UV_EINVAL    c is NULL
- *             UV_ENOTCONN  the connection has ended
- *             UV_ECANCELED it was closed
+ * Errors:     UV_EINVAL     c is NULL
+ *             UV_ENOTCONN   the connection has ended
+ *             UV_ECANCELED  it was closed
+ * Source:     reactor/keepalive.c
  */
 int rpma_uv_conn_set_keepalive(rpma_uv_conn_t *c, uint64_t keepalive_ms);
 
@@ -453,56 +522,94 @@ int rpma_uv_conn_set_keepalive(rpma_uv_conn_t *c, uint64_t keepalive_ms);
  *             RPMA_UV_CONNECT_TIMEOUT. Receives posted before are on the queue when the peer's
  *             first message can arrive. A failed connection goes to CLOSED and only waits for its
  *             close.
- * Units:      pd->len bytes, at most 56 on InfiniBand and RoCE; pd may be NULL.
- * Errors:     in the future: UV_EINVAL    NULL, pd with ptr NULL or len 0, connection not NEW
- *             UV_EAI_*, UV_EADDRNOTAVAIL  address
- *             UV_EHOSTUNREACH  no route, or no answer below
- *             UV_ECONNREFUSED  rejected, or nobody listens; private data of a rejection is readable
- *             UV_ETIMEDOUT     the peer stayed silent
- *             UV_ENODEV        the route leads over another device than the peer's
- *             UV_ECANCELED     closed first
+ * Units:      pd->len in bytes, at most 56 on InfiniBand and RoCE; pd may be NULL
+ * Completion: when the connection is READY; private data of the answer is readable then.
+ * Errors:     UV_EINVAL         addr or port is NULL, pd->ptr is NULL or pd->len 0, or the
+ *                               connection is not NEW
+ *             UV_EAI_*          the name cannot be resolved
+ *             UV_EADDRNOTAVAIL  the address is of no use
+ *             UV_EHOSTUNREACH   no route, or no answer below
+ *             UV_ECONNREFUSED   rejected, or nobody listens; private data of a rejection is
+ *                               readable
+ *             UV_ETIMEDOUT      the peer stayed silent
+ *             UV_ENODEV         the route leads over another device than the peer's
+ *             UV_ECANCELED      cancelled, or closed first
+ * Source:     reactor/connect.c
  */
 rpma_uv_future_t *rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr,
 	const char *port, const struct rpma_conn_private_data *pd);
 
+/* runs for each request; it may accept or reject it at once or later */
 typedef void (*rpma_uv_conn_req_cb)(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data);
 
 /*
  * rpma_uv_listen - listen for connection requests
  *
  * Shape:      addr and port are numeric: nothing is resolved. cb runs for every request; the
- *             request stays open until it is accepted or rejected, or the listener is closed
- *             (which rejects it). A backlog of 0 leaves the length to the kernel.
+ *             request stays open until it is accepted or rejected, or the listener is closed (which
+ *             rejects it). A backlog of 0 leaves the length to the kernel. An open listener keeps
+ *             the loop running.
  * Ownership:  *ep_ptr is the reactor's until the callback of rpma_uv_ep_close(). Untouched on
- *             failure.
- * Errors:     UV_EINVAL      NULL, not numeric
- *             UV_ENODEV      the address is another device's than the peer's; of a wildcard
- *                            address the accept tells
- *             UV_EADDRINUSE, UV_EADDRNOTAVAIL, UV_ENOMEM
- *             UV_ECANCELED   the reactor is closing
+ *             failure. peer is borrowed as long; data is handed to cb as it is.
+ * Errors:     UV_EINVAL         an argument but data is NULL, or addr or port is not numeric
+ *             UV_ENODEV         the address is another device's than the peer's; of a wildcard
+ *                               address the accept tells
+ *             UV_EADDRINUSE     somebody listens there
+ *             UV_EADDRNOTAVAIL  the address is not of this host
+ *             UV_ENOMEM         out of memory
+ *             UV_ECANCELED      the reactor is closing
+ * Source:     reactor/ep.c
  */
 int rpma_uv_listen(rpma_uv_reactor_t *r, struct rpma_peer *peer, const char *addr, const char *port,
 	int backlog, rpma_uv_conn_req_cb cb, void *data, rpma_uv_ep_t **ep_ptr);
 
-/* the port that the listener got, in host order; of use after listening on port 0 */
+/*
+ * rpma_uv_ep_port - the port that a listener got
+ *
+ * Shape:      of use after listening on port 0.
+ * Returns:    the port, in host order; 0 once the listener is closing.
+ * Source:     reactor/ep.c
+ */
 uint16_t rpma_uv_ep_port(const rpma_uv_ep_t *ep);
 
-/* stop listening; requests not answered are rejected; accepted connections live on */
+/*
+ * rpma_uv_ep_close - stop listening
+ *
+ * Shape:      requests that are not answered are rejected; accepted connections live on.
+ * Ownership:  ep is gone once cb, which may be NULL, has run.
+ * Completion: cb runs once, with data, in the closing phase, never inside this call.
+ * Source:     reactor/ep.c
+ */
 void rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data);
 
 /*
  * rpma_uv_accept - accept a request on a NEW connection
  *
- * Shape:      posts the receives that wait on c, then accepts; done when the connection is READY,
- *             within RPMA_UV_CONNECT_TIMEOUT. The request is consumed whatever comes.
- * Units:      pd->len bytes, at most 196 on InfiniBand and RoCE; pd may be NULL.
- * Errors:     in the future: as rpma_uv_connect()
+ * Shape:      posts the receives that wait on c, then accepts, within RPMA_UV_CONNECT_TIMEOUT.
+ * Units:      pd->len in bytes, at most 196 on InfiniBand and RoCE; pd may be NULL
+ * Ownership:  req is consumed whatever comes; its private data moves to c.
+ * Completion: when the connection is READY.
+ * Errors:     UV_EINVAL        pd->ptr is NULL or pd->len 0, or the connection is not NEW; the
+ *                              request is rejected
+ *             UV_ENODEV        the request came over another device than the peer's
+ *             UV_ECONNREFUSED  the peer has given up
+ *             UV_ETIMEDOUT     the peer stayed silent
+ *             UV_ENOMEM        the device has no room for the queues
+ *             UV_ECANCELED     cancelled, or closed first
+ * Source:     reactor/connect.c
  */
 rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma_uv_conn_t *c,
 	const struct rpma_conn_private_data *pd);
 
 /*
- * turn a request down, with a word of why (at most 148 bytes on InfiniBand and RoCE; may be NULL)
+ * rpma_uv_reject - turn a request down, with a word of why
+ *
+ * Shape:      the peer's connect ends UV_ECONNREFUSED and finds the word in its private data.
+ * Units:      pd->len in bytes, at most 148 on InfiniBand and RoCE; pd may be NULL
+ * Ownership:  req is gone after the call, whatever comes.
+ * Errors:     UV_EINVAL  pd->ptr is NULL or pd->len 0; the request is rejected without it
+ *             any other  that of rdma_reject(3)
+ * Source:     reactor/ep.c
  */
 rpma_uv_future_t *rpma_uv_reject(
 	rpma_uv_conn_req_t *req, rpma_uv_op_t *op, const struct rpma_conn_private_data *pd);
@@ -510,26 +617,34 @@ rpma_uv_future_t *rpma_uv_reject(
 /*
  * rpma_uv_conn_end - learn when and why a connection has left READY for good
  *
- * Shape:      status 0: we disconnected; UV_ECANCELED: it was closed; UV_ECONNRESET: the peer
- *             disconnected; otherwise its first error. On a connection that never was READY it ends
- *             with the reason for that. Any number may wait.
+ * Shape:      any number may wait. On a connection that never was READY it ends with the reason for
+ *             that.
+ * Completion: with status 0 when we disconnected.
+ * Errors:     UV_ECANCELED   it was closed, or the waiting was cancelled
+ *             UV_ECONNRESET  the peer disconnected
+ *             any other      the connection's first error
+ * Source:     reactor/conn.c
  */
 rpma_uv_future_t *rpma_uv_conn_end(rpma_uv_conn_t *c, rpma_uv_op_t *op);
 
 /*
  * rpma_uv_disconnect - end a READY connection in good order
  *
- * Shape:      queued operations end UV_ECANCELED, posted ones by their flush; done, with 0, when
- *             none is left, at the latest RPMA_UV_DRAIN_TIMEOUT later.
- * Errors:     in the future: UV_ENOTCONN  the connection is not READY
+ * Shape:      queued operations end UV_ECANCELED, posted ones by their flush.
+ * Completion: with 0, when no operation is left, at the latest RPMA_UV_DRAIN_TIMEOUT later.
+ * Errors:     UV_ENOTCONN   the connection is not READY
+ *             UV_ECANCELED  it was closed
+ * Source:     reactor/conn.c
  */
 rpma_uv_future_t *rpma_uv_disconnect(rpma_uv_conn_t *c, rpma_uv_op_t *op);
 
 /*
  * rpma_uv_conn_close - end a connection in any state and free it
  *
- * Shape:      disconnects when need be; every future of the connection is done before cb (NULL
- *             allowed) runs in the closing phase; from then on c is gone.
+ * Shape:      disconnects when need be; every future of the connection is done before cb runs.
+ * Ownership:  c is gone once cb, which may be NULL, has run.
+ * Completion: cb runs once, with data, in the closing phase, never inside this call.
+ * Source:     reactor/conn.c
  */
 void rpma_uv_conn_close(rpma_uv_conn_t *c, rpma_uv_close_cb cb, void *data);
 
@@ -538,20 +653,31 @@ void rpma_uv_conn_close(rpma_uv_conn_t *c, rpma_uv_close_cb cb, void *data);
  *
  * Shape:      {NULL, 0} when there is none. On InfiniBand and RoCE the length is that of the whole
  *             field, zero padded: 56 bytes of a request, 196 of an acceptance, 148 of a rejection.
+ * Units:      pd->len in bytes
  * Ownership:  the memory lives as long as the object; accepting moves it to the connection.
- * Errors:     UV_EINVAL    NULL
+ * Errors:     UV_EINVAL  an argument is NULL
+ * Source:     reactor/conn.c, reactor/ep.c
  */
 int rpma_uv_conn_private_data(const rpma_uv_conn_t *c, struct rpma_conn_private_data *pd);
 int rpma_uv_conn_req_private_data(const rpma_uv_conn_req_t *req, struct rpma_conn_private_data *pd);
 
-/* the peer's address, numeric with its port, such as "10.9.9.1:7204"; empty before it is known */
+/*
+ * rpma_uv_conn_remote_addr - the peer's address
+ *
+ * Shape:      numeric with its port, such as "10.9.9.1:7204"; empty before it is known.
+ * Ownership:  the text is the connection's.
+ * Returns:    the text, never NULL.
+ * Source:     reactor/conn.c
+ */
 const char *rpma_uv_conn_remote_addr(const rpma_uv_conn_t *c);
 
 /*
  * rpma_uv_conn_apply_remote_peer_cfg - take over what the peer says of itself
  *
- * Shape:      copies the direct-write flag into the connection; pcfg may be deleted after the call.
- * Errors:     UV_EINVAL    NULL
+ * Shape:      copies the direct-write flag into the connection.
+ * Ownership:  pcfg may be deleted after the call.
+ * Errors:     UV_EINVAL  an argument is NULL
+ * Source:     reactor/conn.c
  */
 int rpma_uv_conn_apply_remote_peer_cfg(rpma_uv_conn_t *c, const struct rpma_peer_cfg *pcfg);
 
@@ -573,22 +699,23 @@ typedef struct rpma_uv_remote {
  *
  * Shape:      queues and returns; never waits. What the send queue or the negotiated read depth has
  *             no room for waits in order. What is longer than the port's message limit becomes
- *             several work requests, with this one future.
- * Units:      len in bytes; 0 with both regions NULL and both offsets 0 is a zero-byte read. flags
- *             is 0.
+ *             several work requests, with this one future. flags is 0.
+ * Units:      len in bytes; 0 with both regions NULL and both offsets 0 is a zero-byte read
  * Ownership:  borrows dst's region until the callback; src's may be deleted after the call.
  * Completion: in the order of the calls on this connection's send side; result is len. After a
- *             failure any part of dst may have been written.
- *             Cancelled while a part is posted, it posts no more, and ends UV_ECANCELED when that
- *             part has come back.
- * Errors:     in the future: UV_EINVAL    NULL, flags not 0, or a range outside a region
- *             UV_ENOTCONN  the connection is not READY
- *             UV_EAGAIN    the connection's queue bound is reached; wait for any completion
- *             UV_EACCES    the peer's region does not allow it
- *             UV_EFAULT    the local region does not allow it
- *             UV_ETIMEDOUT the peer is gone
- *             UV_ECANCELED the connection was closed first, or rpma_uv_cancel()
- *             of several work requests, that of the first to fail
+ *             failure any part of dst may have been written. Cancelled while a part is posted, it
+ *             posts no more, and ends UV_ECANCELED when that part has come back.
+ * Errors:     UV_EINVAL     one region alone is NULL, flags is not 0, or a range is outside a
+ *                           region
+ *             UV_ENOTCONN   the connection is not READY
+ *             UV_EAGAIN     the connection's queue bound is reached; wait for any completion
+ *             UV_EACCES     the peer's region does not allow it
+ *             UV_EFAULT     the local region does not allow it
+ *             UV_ETIMEDOUT  the peer is gone
+ *             UV_ECANCELED  the connection was closed first, or rpma_uv_cancel()
+ *             any other     the connection's first error; of several work requests, that of the
+ *                           first to fail
+ * Source:     reactor/rma.c
  */
 rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst,
 	rpma_uv_remote_t src, size_t len, unsigned flags);
@@ -596,15 +723,26 @@ rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_loca
 /*
  * rpma_uv_write - start a WRITE of local bytes into a remote region
  *
- * Shape:      as rpma_uv_read(), but for the read depth, which it does not need.
- * Units:      len in bytes; 0 with both regions NULL and both offsets 0 is a zero-byte write. flags
- *             is 0.
+ * Shape:      queues and returns; never waits. What the send queue has no room for waits in order.
+ *             What is longer than the port's message limit becomes several work requests, with this
+ *             one future. flags is 0.
+ * Units:      len in bytes; 0 with both regions NULL and both offsets 0 is a zero-byte write
  * Ownership:  borrows src's region until the callback; dst's may be deleted after the call.
  * Completion: in the order of the calls on this connection's send side; result is len. Done means
  *             that the peer's device has taken the bytes: src may be changed. Whether the peer's
  *             processor sees them, and whether they outlast a loss of power, is what a flush is
  *             for. After a failure any part of dst may have been written.
- * Errors:     as rpma_uv_read()
+ * Errors:     UV_EINVAL     one region alone is NULL, flags is not 0, or a range is outside a
+ *                           region
+ *             UV_ENOTCONN   the connection is not READY
+ *             UV_EAGAIN     the connection's queue bound is reached; wait for any completion
+ *             UV_EACCES     the peer's region does not allow it
+ *             UV_EFAULT     the local region does not allow it
+ *             UV_ETIMEDOUT  the peer is gone
+ *             UV_ECANCELED  the connection was closed first, or rpma_uv_cancel()
+ *             any other     the connection's first error; of several work requests, that of the
+ *                           first to fail
+ * Source:     reactor/rma.c
  */
 rpma_uv_future_t *rpma_uv_write(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
 	rpma_uv_local_t src, size_t len, unsigned flags);
@@ -614,20 +752,39 @@ rpma_uv_future_t *rpma_uv_write(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_rem
  *
  * Shape:      as rpma_uv_write(). Of several work requests the last one carries the word: when the
  *             peer's receive completes, all of the bytes are there.
- * Units:      imm in host order.
- * Completion: as rpma_uv_write(). The peer's receive tells the length of the last work request
- *             and leaves its own buffer alone, see rpma_uv_recv_info().
- * Errors:     as rpma_uv_read(); UV_ENOBUFS: the peer had no receive posted for too long
+ * Units:      len as in rpma_uv_write(); imm in host order
+ * Ownership:  borrows src's region until the callback; dst's may be deleted after the call.
+ * Completion: as rpma_uv_write(). The peer's receive tells the length of the last work request and
+ *             leaves its own buffer alone, see rpma_uv_recv_info().
+ * Errors:     UV_ENOBUFS  the peer had no receive posted for too long
+ *             any other   as rpma_uv_write()
+ * Source:     reactor/rma.c
  */
 rpma_uv_future_t *rpma_uv_write_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
 	rpma_uv_local_t src, size_t len, unsigned flags, uint32_t imm);
 
 /*
- * rpma_uv_send, rpma_uv_send_with_imm - send one message, the latter with 32 bits in host order
+ * rpma_uv_send, rpma_uv_send_with_imm - send one message, the latter with 32 bits beside it
  *
- * As rpma_uv_write(), but a message is never cut: above the port's message limit it ends
- * UV_EMSGSIZE. len of 0 with src's region NULL is an empty message. UV_ENOBUFS: the peer had no
- * receive posted for too long.
+ * Shape:      queues and returns; never waits. What the send queue has no room for waits in order.
+ *             At the peer it takes one receive. A message is never cut. flags is 0; imm is in host
+ *             order at both ends.
+ * Units:      len in bytes, at most the port's message limit; 0 with src's region NULL is an empty
+ *             message
+ * Ownership:  borrows src's region until the callback.
+ * Completion: in the order of the calls on this connection's send side; result is len.
+ * Errors:     UV_EINVAL     src's region is NULL and len is not 0, flags is not 0, or the range is
+ *                           outside the region
+ *             UV_EMSGSIZE   above the port's message limit
+ *             UV_ENOTCONN   the connection is not READY
+ *             UV_EAGAIN     the connection's queue bound is reached; wait for any completion
+ *             UV_ENOBUFS    the peer had no receive posted for too long
+ *             UV_EREMOTEIO  the peer's receive was too small
+ *             UV_EFAULT     the local region does not allow it
+ *             UV_ETIMEDOUT  the peer is gone
+ *             UV_ECANCELED  the connection was closed first, or rpma_uv_cancel()
+ *             any other     the connection's first error
+ * Source:     reactor/rma.c
  */
 rpma_uv_future_t *rpma_uv_send(
 	rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len, unsigned flags);
@@ -639,10 +796,20 @@ rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpm
  *
  * Shape:      allowed from NEW on: receives posted before connect or accept are on the queue before
  *             the peer can send. What the receive queue has no room for waits in order.
- * Completion: in posting order; result is the number of bytes received. A write with a word in it
- *             uses a receive up too: then the bytes are in that write's target, and dst is as it
- *             was.
- * Errors:     in the future: as rpma_uv_read(); UV_EMSGSIZE: the message did not fit
+ * Units:      len in bytes; 0 with dst's region NULL takes an empty message
+ * Ownership:  borrows dst's region until the callback.
+ * Completion: in posting order; result is the number of bytes received, and rpma_uv_recv_info() has
+ *             the rest. A write with a word in it uses a receive up too: then the bytes are in that
+ *             write's target, and dst is as it was.
+ * Errors:     UV_EINVAL     dst's region is NULL and len is not 0, the range is outside the region,
+ *                           or the connection was made without a receive queue
+ *             UV_EMSGSIZE   the message did not fit, or len is above the port's message limit
+ *             UV_ENOTCONN   the connection has ended
+ *             UV_EAGAIN     the connection's queue bound is reached; wait for any completion
+ *             UV_EFAULT     the local region does not allow it
+ *             UV_ECANCELED  the connection was closed first, or rpma_uv_cancel()
+ *             any other     the connection's first error
+ * Source:     reactor/rma.c
  */
 rpma_uv_future_t *rpma_uv_recv(
 	rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len);
@@ -656,10 +823,14 @@ typedef struct rpma_uv_recv_info {
 } rpma_uv_recv_info_t;
 
 /*
- * rpma_uv_recv_info - what came with a received message; in the receive's callback or before its
- * reuse
+ * rpma_uv_recv_info - what came with a received message
  *
- * Errors:     UV_EINVAL    NULL, or not a receive that has succeeded
+ * Shape:      to be called in the receive's callback, or later as long as its storage is not
+ *             reused.
+ * Units:      info->len in bytes; info->imm in host order, if info->has_imm is not 0
+ * Ownership:  info is the caller's; info->conn is the connection that the message came over.
+ * Errors:     UV_EINVAL  f or info is NULL, or f is not a receive that has succeeded
+ * Source:     reactor/rma.c
  */
 int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info);
 
@@ -677,28 +848,33 @@ int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info);
  *             asks the file system (STATX_DIOALIGN) and falls back to the page cache where it does
  *             not say; pieces that are not aligned go through a second, buffered descriptor.
  * Ownership:  *file_ptr is the reactor's until the callback of rpma_uv_file_close(); written before
- *             the callback, untouched on failure.
- * Errors:     in the future: those of open(2) and statx(2)
- *             UV_EINVAL    NULL, unknown flags, O_APPEND or O_PATH
- *             UV_ENOSYS, UV_EPERM  the kernel has, or allows, no io_uring
- *             UV_ECANCELED the reactor is closing
+ *             the callback, untouched on failure. path is copied.
+ * Errors:     UV_EINVAL     path or file_ptr is NULL, unknown flags, O_APPEND or O_PATH
+ *             UV_ENOSYS     the kernel has no io_uring
+ *             UV_EPERM      the kernel allows no io_uring
+ *             UV_ENOMEM     out of memory
+ *             UV_ECANCELED  cancelled, or the reactor is closing
+ *             any other     that of open(2) or statx(2)
+ * Source:     reactor/file.c
  */
 rpma_uv_future_t *rpma_uv_file_open(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const char *path,
 	int oflags, mode_t mode, unsigned flags, rpma_uv_file_t **file_ptr);
 
 /*
- * rpma_uv_file_write, rpma_uv_file_read - move bytes between memory and the file at an offset
+ * rpma_uv_file_write, rpma_uv_file_read - move bytes between memory and a file at an offset
  *
  * Shape:      short results are continued, EAGAIN and EINTR repeated within a bound. A write is
- *             done when every byte is confirmed; a read also at the end of the file.
- * Units:      off in bytes, not negative; n of 1 to 16 buffers.
+ *             done when every byte is confirmed; a read also at the end of the file. flags is 0 or
+ *             RPMA_UV_FILE_DSYNC.
+ * Units:      off in bytes, not negative; n of 1 to 16 buffers
  * Ownership:  bufs[] and its memory are borrowed until the callback. Memory of a pool buffer takes
  *             the registered path by itself.
  * Completion: result is the bytes moved. No order among them.
- * Errors:     in the future: those of pwrite(2) and pread(2); of a write after fsync(2) has failed,
- *             the status of that sync
- *             UV_EINVAL    bufs NULL, off negative, n or a flag out of range
- *             UV_ECANCELED the file was closed first
+ * Errors:     UV_EINVAL     bufs is NULL, off negative, n or a flag out of range
+ *             UV_ECANCELED  cancelled before the ring had it, or the file was closed first
+ *             any other     that of pwrite(2) or pread(2); of a write after a sync has failed, the
+ *                           status of that sync
+ * Source:     reactor/file_rw.c
  */
 rpma_uv_future_t *rpma_uv_file_write(rpma_uv_file_t *f, rpma_uv_op_t *op, const uv_buf_t bufs[],
 	unsigned n, int64_t off, unsigned flags);
@@ -711,19 +887,46 @@ rpma_uv_future_t *rpma_uv_file_read(
  * Shape:      waits for every write called before it, then starts fdatasync(2); of a file that this
  *             reactor created it also syncs the directory, once. Overlapping syncs share one call.
  *             One that waits can be cancelled; one that runs cannot, see rpma_uv_cancel().
- * Errors:     in the future: the first failed write that it covers, or that of fsync(2). The latter
- *             is final: every later write, allocate and sync of the file fails with the same status.
+ * Completion: after every write that it covers. Writes called after it are no part of it.
+ * Errors:     UV_ECANCELED  cancelled while it waited, or the file was closed first
+ *             any other     that of the first failed write that it covers, or of fsync(2). The
+ *                           latter is final: every later write, allocate and sync of the file fails
+ *                           with the same status
+ * Source:     reactor/file_sync.c
  */
 rpma_uv_future_t *rpma_uv_file_sync(rpma_uv_file_t *f, rpma_uv_op_t *op);
 
-/* allocate blocks for off .. off + len and extend the file: fallocate(2) with mode 0 */
+/*
+ * rpma_uv_file_allocate - give a file its blocks ahead of the writes
+ *
+ * Shape:      extends the file where it is shorter than off + len: fallocate(2) with mode 0.
+ * Units:      off and len in bytes; off not negative, len above 0
+ * Errors:     UV_EINVAL     off or len out of range
+ *             UV_ENOTSUP    the file system cannot do it
+ *             UV_ECANCELED  cancelled, or the file was closed first
+ *             any other     that of fallocate(2); after a sync has failed, the status of that sync
+ * Source:     reactor/file_rw.c
+ */
 rpma_uv_future_t *rpma_uv_file_allocate(
 	rpma_uv_file_t *f, rpma_uv_op_t *op, int64_t off, int64_t len);
 
-/* close, once its operations are done; cb (NULL allowed) runs in the closing phase */
+/*
+ * rpma_uv_file_close - close a file, once its operations are done
+ *
+ * Shape:      waits for nothing itself: operations go on, and end before cb. It does not sync.
+ * Ownership:  f is gone once cb, which may be NULL, has run.
+ * Completion: cb runs once, with data, in the closing phase, never inside this call.
+ * Source:     reactor/file.c
+ */
 void rpma_uv_file_close(rpma_uv_file_t *f, rpma_uv_close_cb cb, void *data);
 
-/* whether writes of this file bypass the page cache */
+/*
+ * rpma_uv_file_is_direct - tell whether writes of a file bypass the page cache
+ *
+ * Shape:      what was asked for at rpma_uv_file_open(), if the file system can do it.
+ * Returns:    1 if they do, else 0.
+ * Source:     reactor/file.c
+ */
 int rpma_uv_file_is_direct(const rpma_uv_file_t *f);
 
 /* ---- buffers known to the device and the ring ------------------------------------------------ */
@@ -749,26 +952,73 @@ struct rpma_uv_buf {
 /*
  * rpma_uv_pool_new - one region, registered with the device first and with the ring second
  *
- * Shape:      count buffers of chunk bytes, page aligned, in one mapping. Above 4 MiB the
- *             registration runs on libuv's pool. When the ring refuses (memlock limit), buffers
- *             still work through ordinary writes; rpma_uv_pool_is_fixed() tells.
- * Ownership:  *pool_ptr is the reactor's until the callback of rpma_uv_pool_close(); the peer is
- *             borrowed as long. Written before the callback, untouched on failure.
- * Errors:     in the future: UV_EINVAL, UV_ENOMEM (memory, or RLIMIT_MEMLOCK: rpma_uv_strerror()
- *             names the needed and the allowed size)
+ * Shape:      opts->count buffers of opts->chunk bytes, page aligned, in one mapping; opts may be
+ *             NULL for the defaults. Above 4 MiB the registration runs on libuv's pool. When the
+ *             ring refuses (memlock limit), buffers still work through ordinary writes;
+ *             rpma_uv_pool_is_fixed() tells.
+ * Units:      opts->chunk in bytes, a multiple of 4096
+ * Ownership:  *pool_ptr is the reactor's until the callback of rpma_uv_pool_close(); peer is
+ *             borrowed as long. Written before the callback, untouched on failure. opts is copied.
+ * Errors:     UV_EINVAL     peer or pool_ptr is NULL, or an option is out of range
+ *             UV_ENOMEM     out of memory, or of what RLIMIT_MEMLOCK allows: rpma_uv_strerror()
+ *                           names the needed and the allowed size
+ *             UV_ECANCELED  cancelled, or the reactor is closing
+ *             any other     that of the device
+ * Source:     reactor/pool.c
  */
 rpma_uv_future_t *rpma_uv_pool_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, struct rpma_peer *peer,
 	const rpma_uv_pool_opts_t *opts, rpma_uv_pool_t **pool_ptr);
+
+/*
+ * rpma_uv_pool_is_fixed - tell whether the ring knows a pool's buffers
+ *
+ * Shape:      for curiosity and figures; buffers are used alike.
+ * Returns:    1 if it does, 0 if writes of them are ordinary ones.
+ * Source:     reactor/pool.c
+ */
 int rpma_uv_pool_is_fixed(const rpma_uv_pool_t *pool);
 
 /*
- * take a buffer, NULL when none is free; give it back; wait, in order, for one (result: its index)
+ * rpma_uv_buf_get - take a free buffer
+ *
+ * Shape:      never waits; rpma_uv_buf_wait() does.
+ * Ownership:  the buffer is the caller's until rpma_uv_buf_put().
+ * Returns:    the buffer; NULL when none is free or the pool is closing.
+ * Source:     reactor/pool.c
  */
 rpma_uv_buf_t *rpma_uv_buf_get(rpma_uv_pool_t *pool);
+
+/*
+ * rpma_uv_buf_put - give a buffer back
+ *
+ * Shape:      the first that waits for one gets it, in the next turn. Giving back twice is the
+ *             caller's bug.
+ * Ownership:  every operation on the buffer has to be done first.
+ * Source:     reactor/pool.c
+ */
 void rpma_uv_buf_put(rpma_uv_buf_t *buf);
+
+/*
+ * rpma_uv_buf_wait - wait for a buffer
+ *
+ * Shape:      served in the order of the calls.
+ * Ownership:  *buf_ptr is written before the callback and the caller's until rpma_uv_buf_put();
+ *             untouched on failure.
+ * Completion: result is the buffer's index.
+ * Errors:     UV_EINVAL     buf_ptr is NULL
+ *             UV_ECANCELED  cancelled, or the pool is closing
+ * Source:     reactor/pool.c
+ */
 rpma_uv_future_t *rpma_uv_buf_wait(rpma_uv_pool_t *pool, rpma_uv_op_t *op, rpma_uv_buf_t **buf_ptr);
 
-/* free the pool; buffers that are out or waited for by then are the caller's bug */
+/*
+ * rpma_uv_pool_close - free a pool
+ *
+ * Shape:      buffers that are out or waited for by then are the caller's bug.
+ * Ownership:  pool is gone once cb, which may be NULL, has run.
+ * Completion: cb runs once, with data, in the closing phase, never inside this call.
+ * Source:     reactor/pool.c
+ */
 void rpma_uv_pool_close(rpma_uv_pool_t *pool, rpma_uv_close_cb cb, void *data);
 
 /* ---- transfers ------------------------------------------------------------------------------- */
@@ -819,7 +1069,8 @@ typedef struct rpma_uv_transfer_opts {
 	enum rpma_uv_durability durability;
 	uint64_t group_bytes; /* 16 MiB */
 	/*
-	 * called with each chunk before it is written; non-zero (UV_E*) ends the transfer with it
+	 * called with each chunk before it is written; non-zero (UV_E*)
+	 * ends the transfer with it
 	 */
 	int (*on_chunk)(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data);
 	/* called when bytes were written or became durable, at most once a turn */
@@ -829,13 +1080,29 @@ typedef struct rpma_uv_transfer_opts {
 } rpma_uv_transfer_opts_t;
 
 /*
- * rpma_uv_transfer_new, rpma_uv_transfer_delete - what a transfer needs, for one at a time
+ * rpma_uv_transfer_new - make what a transfer needs, for one at a time
  *
- * Ownership:  the pool is borrowed until delete; delete sets *t_ptr NULL.
- * Errors:     UV_EINVAL, UV_ENOMEM; delete: UV_EBUSY while one runs
+ * Shape:      no transfer is started; rpma_uv_pull() does that, again and again. opts may be NULL
+ *             for the defaults.
+ * Units:      opts->chunk in bytes, opts->group_bytes too
+ * Ownership:  delete it with rpma_uv_transfer_delete(). pool is borrowed until then; opts is
+ *             copied.
+ * Errors:     UV_EINVAL  pool or t_ptr is NULL, or an option is out of range
+ *             UV_ENOMEM  out of memory
+ * Source:     reactor/transfer.c
  */
 int rpma_uv_transfer_new(
 	rpma_uv_pool_t *pool, const rpma_uv_transfer_opts_t *opts, rpma_uv_transfer_t **t_ptr);
+
+/*
+ * rpma_uv_transfer_delete - delete a transfer
+ *
+ * Shape:      sets *t_ptr to NULL. A pointer to NULL is fine.
+ * Ownership:  the pool stays whose it is.
+ * Errors:     UV_EINVAL  t_ptr is NULL
+ *             UV_EBUSY   it is running; cancel it and wait for its future
+ * Source:     reactor/transfer.c
+ */
 int rpma_uv_transfer_delete(rpma_uv_transfer_t **t_ptr);
 
 /*
@@ -843,16 +1110,38 @@ int rpma_uv_transfer_delete(rpma_uv_transfer_t **t_ptr);
  *
  * Shape:      reads len bytes from src on, chunk by chunk, and writes each at off and the same
  *             distance; reads and writes overlap and complete in any order.
+ * Units:      len and off in bytes
+ * Ownership:  borrows t, the connection, the region of src and the file until the callback.
  * Completion: result is len. Status 0 with a durability other than NONE means durable.
- * Errors:     in the future, the first failure; rpma_uv_transfer_error() tells stage, offset and
- *             watermark.
- *             UV_EINVAL: NULL, a range outside the region; UV_EBUSY: t is running already;
- *             UV_ENOTCONN: the connection is not READY; UV_ECANCELED: cancelled or closed.
+ * Errors:     UV_EINVAL     an argument is NULL or out of range, or objects of several reactors
+ *             UV_EBUSY      t is running already
+ *             UV_ENOTCONN   the connection is not READY
+ *             UV_ECANCELED  cancelled or closed
+ *             any other     the first failure of a step; rpma_uv_transfer_error() tells stage,
+ *                           offset and watermark
+ * Source:     reactor/transfer.c
  */
 rpma_uv_future_t *rpma_uv_pull(rpma_uv_transfer_t *t, rpma_uv_op_t *op, rpma_uv_conn_t *c,
 	rpma_uv_remote_t src, uint64_t len, rpma_uv_file_t *dst, int64_t off);
 
+/*
+ * rpma_uv_transfer_stat - how far a transfer has come
+ *
+ * Shape:      at any time: before, while and after it runs, and in its callbacks.
+ * Units:      bytes, from the start of the range
+ * Ownership:  stat is the caller's.
+ * Source:     reactor/transfer.c
+ */
 void rpma_uv_transfer_stat(const rpma_uv_transfer_t *t, rpma_uv_transfer_stat_t *stat);
+
+/*
+ * rpma_uv_transfer_error - where a transfer has failed
+ *
+ * Shape:      the first failure; stage NONE and status 0 when there is none.
+ * Units:      error->offset and error->watermark in bytes, from the start of the range
+ * Ownership:  error is the caller's.
+ * Source:     reactor/transfer.c
+ */
 void rpma_uv_transfer_error(const rpma_uv_transfer_t *t, rpma_uv_transfer_error_t *error);
 
 #pragma GCC visibility pop
