@@ -19,6 +19,7 @@ build=(
 	libuv1-dev
 	ninja-build
 	pkg-config
+	python3             # manual pages
 )
 tests=(
 	busybox-static      # the virtual machine: its initramfs, ...
@@ -34,10 +35,11 @@ tests=(
 	iproute2            # ip, and rdma
 	kmod                # ... its modules, ...
 	libcmocka-dev
+	man-db              # manual pages, read by this ...
+	mandoc              # ... and by that
 	openssl
 	perftest
 	procps
-	python3
 	qemu-system-x86     # ... and the machine itself
 	rdmacm-utils
 	strace
