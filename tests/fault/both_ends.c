@@ -7,10 +7,13 @@
 
 #include "fault.h"
 
-#define ADDR   "192.0.2.1"
-#define PORT   "7204"
-#define SIZE   64
-#define ALWAYS RPMA_F_COMPLETION_ALWAYS
+#define ADDR       "192.0.2.1"
+#define PORT       "7204"
+#define SIZE       64
+#define ALWAYS     RPMA_F_COMPLETION_ALWAYS
+#define ON_ERROR   RPMA_F_COMPLETION_ON_ERROR
+#define PERSISTENT RPMA_FLUSH_TYPE_PERSISTENT
+#define VISIBILITY RPMA_FLUSH_TYPE_VISIBILITY
 
 struct end {
 	struct rpma_conn_req *req;
@@ -71,7 +74,9 @@ static bool make_config(struct world *w)
 
 static bool prepare(struct world *w)
 {
-	const int usage = RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_RECV;
+	const int usage = RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_RECV |
+			  RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY |
+			  RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT;
 	int fd;
 
 	if (!fault_made(rpma_utils_get_ibv_context(ADDR, RPMA_UTIL_IBV_CONTEXT_LOCAL, &w->ibv_ctx),
@@ -198,6 +203,32 @@ static bool talk(struct world *w)
 	       completes(w, &w->client, true);
 }
 
+/* only the last one tells */
+static bool change(struct world *w)
+{
+	struct rpma_conn *const conn = w->server.conn;
+	const struct rpma_mr_local *const mr = w->server.mr;
+	struct rpma_peer_cfg *pcfg = FAULT_UNTOUCHED;
+	/* a queue pair that was refused at first does without inline data, so without this one */
+	const bool is_atomic = double_calls("rdma_create_qp_ex") == 2;
+	bool is_declared;
+
+	if (!fault_made(rpma_peer_cfg_new(&pcfg), &pcfg))
+		return false;
+	is_declared = fault_ok(rpma_peer_cfg_set_direct_write_to_pmem(pcfg, true)) &&
+		      fault_ok(rpma_conn_apply_remote_peer_cfg(conn, pcfg));
+	fault_gone(rpma_peer_cfg_delete(&pcfg), &pcfg);
+	return is_declared && fault_ok(rpma_write(conn, w->remote, 16, mr, 16, 8, ON_ERROR, w)) &&
+	       fault_ok(rpma_flush(conn, w->remote, 16, 8, PERSISTENT, ON_ERROR, w)) &&
+	       (!is_atomic ||
+		       fault_ok(rpma_atomic_write(conn, w->remote, 24, "8 bytes", ON_ERROR, w))) &&
+	       fault_ok(rpma_flush(conn, w->remote, 24, 8, VISIBILITY, ALWAYS, w)) &&
+	       completes(w, &w->server, false) &&
+	       fault_ok(rpma_recv(w->client.conn, NULL, 0, 0, w)) &&
+	       fault_ok(rpma_write_with_imm(conn, w->remote, 32, mr, 32, 8, ON_ERROR, 7, w)) &&
+	       completes(w, &w->client, true);
+}
+
 static void part(struct world *w)
 {
 	if (fault_ok(rpma_conn_disconnect(w->client.conn)) && comes(&w->server, RPMA_CONN_CLOSED))
@@ -255,7 +286,7 @@ static void run(void *arg)
 	w->remote = FAULT_UNTOUCHED;
 	w->client = w->server = untouched;
 	double_auto(true);
-	if (prepare(w) && connect_both(w) && !w->is_rejected && talk(w))
+	if (prepare(w) && connect_both(w) && !w->is_rejected && talk(w) && change(w))
 		part(w);
 	delete_all(w);
 }

@@ -37,7 +37,7 @@ void fault_forget_untouched(void *object_ptr);
 
 /*
  * Runs the scenario as often as it has calls and allocations: each of them fails once, and for
- * good, with several values of errno. After each run nothing is left over. absorbed is the number
+ * good, with several values of errno, with the log on and off. After each run nothing is left over. absorbed is the number
  * of provider calls whose single failure the scenario does not notice; with EINVAL some more.
  */
 struct fault_plan {
