@@ -15,42 +15,12 @@
 static pid_t child = -1;
 static int ready_fd = -1;
 
-_Noreturn void live_fail(const char *file, int line, const char *what)
-{
-	fprintf(stderr, "%s %s:%d: not so: %s\n", child == 0 ? "server" : "client", file, line,
-		what);
-	fflush(NULL);
-	_exit(1);
-}
-
-void live_check_int(const char *file, int line, const char *what, long long got, long long expected)
-{
-	if (got == expected)
-		return;
-	fprintf(stderr, "%s %s:%d: %s is %lld (%s, %s), not %lld\n",
-		child == 0 ? "server" : "client", file, line, what, got,
-		got < 0 && got > -5000 ? uv_strerror((int)got) : "-", rpma_err_2str((int)got),
-		expected);
-	_exit(1);
-}
-
 int64_t live_await(const char *file, int line, const char *what, rpma_uv_future_t *f, int expected)
 {
 	int64_t result = 0;
 
 	live_check_int(file, line, what, rpma_uv_wait(f, UINT64_MAX, &result), expected);
 	return result;
-}
-
-const char *live_addr(void)
-{
-	const char *addr = getenv("ADDR");
-
-	if (addr == NULL) {
-		printf("no ADDR: no RDMA device\n");
-		exit(LIVE_SKIP);
-	}
-	return addr;
 }
 
 void live_ready(void)
@@ -69,6 +39,7 @@ void live_fork(int (*server)(const char *addr), const char *addr)
 	child = fork();
 	CHECK(child >= 0);
 	if (child == 0) {
+		live_who = "server";
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(fds[0]);
 		ready_fd = fds[1];

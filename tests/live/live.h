@@ -17,31 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "librpma_uv.h"
-
-#define LIVE_SKIP 77
-
-/* end the process when something is not so; say where */
-#define CHECK(what)                                           \
-	do {                                                  \
-		if (!(what))                                  \
-			live_fail(__FILE__, __LINE__, #what); \
-	} while (0)
-
-/* end the process when a call does not return this; say what it did */
-#define CHECK_INT(call, expected) live_check_int(__FILE__, __LINE__, #call, (call), (expected))
-#define CHECK_OK(call)            CHECK_INT(call, 0)
 
 /* run the loop until a future is done; its status must be this one, its result is returned */
 #define AWAIT(future, expected) live_await(__FILE__, __LINE__, #future, (future), (expected))
 
-_Noreturn void live_fail(const char *file, int line, const char *what);
-void live_check_int(
-	const char *file, int line, const char *what, long long got, long long expected);
 int64_t live_await(const char *file, int line, const char *what, rpma_uv_future_t *f, int expected);
-
-/* the address of the device, or the end of the test as skipped */
-const char *live_addr(void);
 
 /* tell the parent that the server listens */
 void live_ready(void);
