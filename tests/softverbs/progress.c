@@ -234,7 +234,8 @@ __attribute__((destructor)) static void stop_thread(void)
 
 	if (!progress.running)
 		return;
-	__atomic_store_n(&progress.stop, 1, __ATOMIC_RELEASE);
+	/* a plain store, as release would be, is a race to helgrind(1) */
+	__atomic_store_n(&progress.stop, 1, __ATOMIC_SEQ_CST);
 	kick();
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 1;

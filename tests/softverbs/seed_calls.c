@@ -35,7 +35,8 @@ static void *next_of(void **kept, const char *name)
 
 	if (found == NULL) {
 		found = dlsym(RTLD_NEXT, name);
-		__atomic_store_n(kept, found, __ATOMIC_RELAXED);
+		/* a plain store, as relaxed would be, is a race to helgrind(1) */
+		__atomic_store_n(kept, found, __ATOMIC_SEQ_CST);
 	}
 	return found;
 }
