@@ -284,13 +284,14 @@ int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool 
 
 int rpma_conn_disconnect(struct rpma_conn *conn)
 {
+	int ret;
+
 	if (!conn)
 		return RPMA_E_INVAL;
 
-	if (rdma_disconnect(conn->link->id)) {
-		RPMA_LOG_PROVIDER("rdma_disconnect()");
-		return RPMA_E_PROVIDER;
-	}
+	ret = rpma__id_disconnect(conn->link->id);
+	if (ret)
+		return ret;
 	RPMA_LOG_NOTICE("disconnection requested");
 	return 0;
 }

@@ -149,6 +149,20 @@ int rpma__id_reject(struct rdma_cm_id *id)
 	return RPMA_E_PROVIDER;
 }
 
+int rpma__id_disconnect(struct rdma_cm_id *id)
+{
+	int ret;
+
+	rpma__lock();
+	ret = rdma_disconnect(id);
+	rpma__unlock();
+	if (!ret)
+		return 0;
+
+	RPMA_LOG_PROVIDER("rdma_disconnect()");
+	return RPMA_E_PROVIDER;
+}
+
 void rpma__id_delete_qp(struct rdma_cm_id *id)
 {
 	rpma__lock();

@@ -35,6 +35,7 @@ int rpma__id_resolve_addr(struct rdma_cm_id *id, const struct rdma_addrinfo *inf
 int rpma__id_resolve_route(struct rdma_cm_id *id, int timeout_ms);
 int rpma__id_migrate(struct rdma_cm_id *id, struct rdma_event_channel *channel);
 int rpma__id_reject(struct rdma_cm_id *id);
+int rpma__id_disconnect(struct rdma_cm_id *id);
 void rpma__id_delete_qp(struct rdma_cm_id *id);
 
 #endif /* RPMA_ID_H */
