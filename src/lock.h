@@ -5,8 +5,8 @@
  * lock.h - one lock for the provider's calls that may race
  *
  * Older librdmacm and libibverbs are not safe when ids, queue pairs and shared receive queues are
- * created and destroyed by several threads. Such calls are made under this lock, process-wide, so
- * that our callers need none.
+ * created, ended and destroyed by several threads. Such calls are made under this lock,
+ * process-wide, so that our callers need none.
  *
  * ASSUMPTIONS
  * - It is held for one short command at a time. Never while waiting for a peer, a resolver or an
