@@ -223,8 +223,7 @@ static bool change(struct world *w)
 	       (!is_atomic ||
 		       fault_ok(rpma_atomic_write(conn, w->remote, 24, "8 bytes", ON_ERROR, w))) &&
 	       fault_ok(rpma_flush(conn, w->remote, 24, 8, VISIBILITY, ALWAYS, w)) &&
-	       completes(w, &w->server, false) &&
-	       fault_ok(rpma_recv(w->client.conn, NULL, 0, 0, w)) &&
+	       completes(w, &w->server, false) && post_empty(w) &&
 	       fault_ok(rpma_write_with_imm(conn, w->remote, 32, mr, 32, 8, ON_ERROR, 7, w)) &&
 	       completes(w, &w->client, true);
 }
