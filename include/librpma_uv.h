@@ -19,7 +19,7 @@
  *               the call that made it. Completed means that the hardware has let go: the
  *               operation's storage, its buffers and its regions may be reused in the callback.
  *   Threads:    the loop's thread only.
- *   Callbacks:  may be called in any callback of this library or of libuv's, where the object that
+ *   Callbacks:  may be called in the callbacks of this library and of libuv, where the object that
  *               the callback belongs to may be closed as well.
  *   Returns:    int     0, or a negative UV_E*, which means that nothing was started.
  *               future  the operation's future; NULL only when op is NULL and the slab could not
@@ -173,7 +173,7 @@ rpma_uv_future_t *rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data);
 /*
  * rpma_uv_chain - go on with another operation when this one has succeeded
  *
- * Shape:      a future, always from the slab, for the future that next returns. When f fails, next
+ * Shape:      a future, always from the slab, for the one which next returns. When f fails, next
  *             is skipped and the failure is passed on. To end it with a value of your own, let next
  *             return a resolved promise. A cancel goes to the step that is waited for; one that
  *             comes between two steps keeps the second from being called, or reaches it as soon as
@@ -194,7 +194,7 @@ rpma_uv_future_t *rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void 
 /*
  * rpma_uv_all - one future for many
  *
- * Shape:      done when the last of its n inputs is; status is that of the first to fail, or 0;
+ * Shape:      done when the last of n inputs is; status is that of the first to fail, or 0;
  *             result is the number that succeeded, all->failed counts the others. n of 0 ends 0 in
  *             the next turn. f[] is read during the call only.
  * Ownership:  inputs are consumed; they stay readable until the callback of all, or the

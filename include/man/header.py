@@ -19,8 +19,8 @@ of a group.
 import re
 from dataclasses import dataclass, field
 
-LABELS = ("Shape", "Units", "Liveness", "Ownership", "Storage", "Completion", "Threads", "Callbacks",
-          "Returns", "Errors", "Source")
+LABELS = ("Shape", "Units", "Liveness", "Ownership", "Storage", "Completion", "Threads",
+          "Callbacks", "Returns", "Errors", "Source")
 
 
 class Wrong(Exception):
@@ -114,10 +114,6 @@ class Header:
 
     def functions(self):
         return [f for chunk in self.chunks for f in chunk.functions]
-
-    def chunk_of(self, name):
-        """The one that defines a type or constant, or None."""
-        return next((c for c in self.chunks if name in c.names), None)
 
 
 def plain(line):

@@ -10,8 +10,8 @@ import textwrap
 WIDTH = 78
 
 # an argument's name behind one of these is an English word: "peer is NULL", but "the peer is gone"
-NOT_A_NAME = set("a an another any each every first its last local next no one other own private remote "
-                 "same second some such that the their these this those whose".split())
+NOT_A_NAME = set("a an another any each every first its last local next no one other own private "
+                 "remote same second some such that the their these this those whose".split())
 
 MARKED = re.compile(r"""
     (?P<type>(?:struct|enum)\ \w+)
@@ -45,7 +45,8 @@ class Words:
         name = match["call"] or match["name"]
         root = re.match(r"\*?(\w+)", name)[1]
         if name in self.fields or (root in self.params and not match["call"]):
-            english = before in NOT_A_NAME or (before.endswith("'s") and before[:-2] not in self.params)
+            of_another = before.endswith("'s") and before[:-2] not in self.params
+            english = before in NOT_A_NAME or of_another
             macro = "Fa" if root in self.params else "Va"
             return None if english else f"{macro} {name}"
         if root in self.own:

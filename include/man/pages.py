@@ -77,14 +77,16 @@ class Page:
             needed.append("Returns")
         if kinds & {"int", "future"} and "Returns" not in sections:
             needed.append("Errors")
-        needed += [l for l in ("Ownership", "Threads") if l not in self.library.header.about.sections]
+        rules = self.library.header.about.sections
+        needed += [label for label in ("Ownership", "Threads") if label not in rules]
         for label in needed:
             if label not in sections:
                 raise Wrong(f"{self.place}: its comment has no {label}")
         for block in sections.get("Errors", []):
             if isinstance(block, Text):
                 raise Wrong(f"{self.place}: not a code, two blanks and a text: {block.text}")
-        code = "".join(self.library.source(s, self.place) for s in sections["Source"][0].text.split(", "))
+        sources = sections["Source"][0].text.split(", ")
+        code = "".join(self.library.source(path, self.place) for path in sources)
         for name in self.names:
             if not re.search(rf"\b{name}\(", code):
                 raise Wrong(f"{self.place}: its Source has no {name}")
@@ -101,7 +103,7 @@ class Page:
 
     # ---- parts of the page
 
-    def write(self, blocks):
+    def body(self, blocks):
         lines = []
         in_list = False
         for block in blocks:
@@ -158,7 +160,7 @@ class Page:
                 for number, (name, section) in enumerate(others, 1)]
 
     def returns(self):
-        own = self.write(self.blocks("Returns") or self.rule("Returns"))
+        own = self.body(self.blocks("Returns") or self.rule("Returns"))
         return own or [f".Fn {self.names[0]}", "returns no value."]
 
     def text(self):
@@ -166,10 +168,10 @@ class Page:
         out += [".Sh NAME"] + [f".Nm {name}" + (" ,") * (name != self.names[-1])
                                for name in self.names]
         out += [".Nd " + self.summary, ".Sh SYNOPSIS"] + self.synopsis()
-        out += [".Sh DESCRIPTION"] + self.write(self.blocks("Shape"))
+        out += [".Sh DESCRIPTION"] + self.body(self.blocks("Shape"))
         for label in ("Units", "Liveness"):
             if self.blocks(label):
-                out += [f".Ss {label}"] + self.write(self.blocks(label))
+                out += [f".Ss {label}"] + self.body(self.blocks(label))
         declarations = self.declarations()
         if declarations:
             out += [".Ss Declarations"]
@@ -177,16 +179,16 @@ class Page:
                 out += mdoc.literal(public_part(chunk))
         has_op = any("op" in f.param_names() for f in self.functions)
         own = (self.blocks("Ownership") or self.rule("Ownership")) + self.rule("Storage") * has_op
-        out += [".Sh OWNERSHIP"] + self.write(own)
+        out += [".Sh OWNERSHIP"] + self.body(own)
         is_async = any(f.kind() == "future" for f in self.functions)
         completion = self.blocks("Completion") + self.rule("Completion") * is_async
         if completion:
-            out += [".Sh COMPLETION"] + self.write(completion)
+            out += [".Sh COMPLETION"] + self.body(completion)
         callbacks = self.blocks("Callbacks") or self.rule("Callbacks")
-        out += [".Sh THREADS"] + self.write(self.threads() + callbacks)
+        out += [".Sh THREADS"] + self.body(self.threads() + callbacks)
         out += [".Sh RETURN VALUES"] + self.returns()
         errors = self.blocks("Errors")
-        out += [".Sh ERRORS"] + (self.write(errors + self.rule("Errors")) if errors else
+        out += [".Sh ERRORS"] + (self.body(errors + self.rule("Errors")) if errors else
                                  ["None are reported."])
         return "\n".join(out + [".Sh SEE ALSO"] + self.see_also()) + "\n"
 
@@ -220,20 +222,14 @@ def public_part(chunk):
     """Comment and code without private members."""
     comment = ["/* " + " ".join(chunk.comment) + " */"] if chunk.comment else []
     code = []
-    skip = False
-    hidden = False
+    is_hidden = rest_is_private = False
     for line in chunk.code:
-        private = "/* private" in line and not line.startswith("#")
-        if private and line.strip().startswith("/*"):
-            skip = True
+        rest_is_private |= re.match(r"\s+/\* private", line) is not None
         if line.startswith("}"):
-            if hidden or skip:
-                code.append("\t/* and private members */")
-            skip = False
-        if skip:
-            continue
-        if private or re.match(r"\t[\w ]+\*?\bu_\w+(\[\d+\])?;", line):
-            hidden = True
+            code += ["\t/* and private members */"] * is_hidden
+            is_hidden = rest_is_private = False
+        elif rest_is_private or re.search(r"\bu_\w+(\[\d+\])?;|/\* private", line):
+            is_hidden = True
             continue
         code.append(line)
     return comment + code
@@ -277,8 +273,10 @@ class Library:
                     wrong.append(str(error))
         declared_names = {f.name for f in self.header.functions()}
         names = exported(map_path)
-        wrong += [f"{self.header.path}: {n} is exported and not declared" for n in names - declared_names]
-        wrong += [f"{map_path}: {n} is declared and not exported" for n in declared_names - names]
+        wrong += [f"{self.header.path}: {name} is exported and not declared"
+                  for name in names - declared_names]
+        wrong += [f"{map_path}: {name} is declared and not exported"
+                  for name in declared_names - names]
         if wrong:
             raise Wrong("\n".join(sorted(wrong)))
         return pages
@@ -350,7 +348,8 @@ def main():
         write(f"{args.out}/man3/{page.names[0]}.3", page.text())
         for name in page.names[1:]:
             write(f"{args.out}/man3/{name}.3", f".so man3/{page.names[0]}.3\n")
-    write(f"{args.out}/man7/{args.library}.7", library.overview(args.overview, pages, args.program))
+    overview = library.overview(args.overview, pages, args.program)
+    write(f"{args.out}/man7/{args.library}.7", overview)
 
 
 if __name__ == "__main__":
