@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "live.h"
+#include "pair.h"
 
 #define PORT       "7301"
 #define REGION     (1 << 20)
@@ -81,26 +82,6 @@ static struct rpma_mr_remote *descriptors_read(
 
 /* ---- the core -------------------------------------------------------------------------------- */
 
-/* the next completion, by waiting for it */
-static void core_completion(struct rpma_cq *cq, enum ibv_wc_opcode opcode, struct ibv_wc *wc)
-{
-	int ret;
-
-	while ((ret = rpma_cq_get_wc(cq, 1, wc, NULL)) == RPMA_E_NO_COMPLETION)
-		CHECK_OK(rpma_cq_wait(cq));
-	CHECK_OK(ret);
-	CHECK_INT(wc->status, IBV_WC_SUCCESS);
-	CHECK_INT(wc->opcode, opcode);
-}
-
-static void core_event(struct rpma_conn *conn, enum rpma_conn_event expected)
-{
-	enum rpma_conn_event event;
-
-	CHECK_OK(rpma_conn_next_event(conn, &event));
-	CHECK_INT(event, expected);
-}
-
 static int core_server(const char *addr)
 {
 	struct rpma_conn_private_data pd;
@@ -131,16 +112,16 @@ static int core_server(const char *addr)
 	descriptors_write(mr, descriptors);
 	pd = (struct rpma_conn_private_data){ descriptors, sizeof(descriptors) };
 	CHECK_OK(rpma_conn_req_connect(&req, &pd, &conn));
-	core_event(conn, RPMA_CONN_ESTABLISHED);
+	pair_expect_event(conn, RPMA_CONN_ESTABLISHED);
 	CHECK_OK(rpma_ep_shutdown(&ep));
 	CHECK_OK(rpma_conn_get_cq(conn, &cq));
 	CHECK_OK(rpma_conn_get_qp_num(conn, &qp_num));
-	core_completion(cq, IBV_WC_RECV, &wc);
+	live_completion(cq, IBV_WC_RECV, &wc);
 	CHECK_INT(wc.wr_id, 1);
 	CHECK_INT(wc.qp_num, qp_num);
 	CHECK_INT(wc.byte_len, sizeof(hello));
 	CHECK(memcmp(memory, hello, sizeof(hello)) == 0);
-	core_completion(cq, IBV_WC_RECV, &wc);
+	live_completion(cq, IBV_WC_RECV, &wc);
 	CHECK_INT(wc.wr_id, 2);
 	CHECK(wc.wc_flags & IBV_WC_WITH_IMM);
 	CHECK_INT(ntohl(wc.imm_data), IMM);
@@ -148,8 +129,8 @@ static int core_server(const char *addr)
 	memcpy((char *)memory + REGION - MESSAGE, answer, sizeof(answer));
 	CHECK_OK(rpma_send(
 		conn, mr, REGION - MESSAGE, sizeof(answer), RPMA_F_COMPLETION_ALWAYS, NULL));
-	core_completion(cq, IBV_WC_SEND, &wc);
-	core_event(conn, RPMA_CONN_CLOSED);
+	live_completion(cq, IBV_WC_SEND, &wc);
+	pair_expect_event(conn, RPMA_CONN_CLOSED);
 	CHECK_OK(rpma_conn_disconnect(conn));
 	CHECK_OK(rpma_conn_delete(&conn));
 	CHECK_OK(rpma_mr_dereg(&mr));
@@ -182,7 +163,7 @@ static void core_client(const char *addr)
 	CHECK_OK(rpma_conn_cfg_delete(&cfg));
 	CHECK_OK(rpma_conn_req_recv(req, mr, REGION - MESSAGE, MESSAGE, (void *)3));
 	CHECK_OK(rpma_conn_req_connect(&req, &pd, &conn));
-	core_event(conn, RPMA_CONN_ESTABLISHED);
+	pair_expect_event(conn, RPMA_CONN_ESTABLISHED);
 	CHECK_OK(rpma_conn_get_cq(conn, &cq));
 	CHECK_OK(rpma_conn_get_private_data(conn, &pd));
 	remote = descriptors_read(&pd, &pcfg);
@@ -190,23 +171,23 @@ static void core_client(const char *addr)
 	CHECK_OK(rpma_peer_cfg_delete(&pcfg));
 	memcpy(memory, hello, sizeof(hello));
 	CHECK_OK(rpma_send(conn, mr, 0, sizeof(hello), RPMA_F_COMPLETION_ALWAYS, NULL));
-	core_completion(cq, IBV_WC_SEND, &wc);
+	live_completion(cq, IBV_WC_SEND, &wc);
 	CHECK_OK(rpma_send_with_imm(conn, NULL, 0, 0, RPMA_F_COMPLETION_ON_ERROR, IMM, NULL));
-	core_completion(cq, IBV_WC_RECV, &wc);
+	live_completion(cq, IBV_WC_RECV, &wc);
 	CHECK_INT(wc.wr_id, 3);
 	CHECK(strcmp((char *)memory + REGION - MESSAGE, answer) == 0);
 	for (size_t i = 0; i < READS; i++)
 		CHECK_OK(rpma_read(conn, mr, i * READ_BYTES, remote, i * READ_BYTES, READ_BYTES,
 			RPMA_F_COMPLETION_ALWAYS, (void *)(100 + i)));
 	for (size_t i = 0; i < READS; i++) {
-		core_completion(cq, IBV_WC_RDMA_READ, &wc);
+		live_completion(cq, IBV_WC_RDMA_READ, &wc);
 		CHECK_INT(wc.wr_id, 100 + i);
 	}
 	live_pattern_check(memory, READS * READ_BYTES, 1, 0);
 	CHECK_OK(rpma_read(conn, NULL, 0, NULL, 0, 0, RPMA_F_COMPLETION_ALWAYS, NULL));
-	core_completion(cq, IBV_WC_RDMA_READ, &wc);
+	live_completion(cq, IBV_WC_RDMA_READ, &wc);
 	CHECK_OK(rpma_conn_disconnect(conn));
-	core_event(conn, RPMA_CONN_CLOSED);
+	pair_expect_event(conn, RPMA_CONN_CLOSED);
 	CHECK_OK(rpma_conn_delete(&conn));
 	CHECK_OK(rpma_mr_remote_delete(&remote));
 	CHECK_OK(rpma_mr_dereg(&mr));

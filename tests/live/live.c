@@ -113,6 +113,22 @@ void live_node_close(struct live_node *node)
 	CHECK_OK(rpma_peer_delete(&node->peer));
 }
 
+void live_any_completion(struct rpma_cq *cq, struct ibv_wc *wc)
+{
+	int ret;
+
+	while ((ret = rpma_cq_get_wc(cq, 1, wc, NULL)) == RPMA_E_NO_COMPLETION)
+		CHECK_OK(rpma_cq_wait(cq));
+	CHECK_OK(ret);
+	CHECK_INT(wc->status, IBV_WC_SUCCESS);
+}
+
+void live_completion(struct rpma_cq *cq, enum ibv_wc_opcode opcode, struct ibv_wc *wc)
+{
+	live_any_completion(cq, wc);
+	CHECK_INT(wc->opcode, opcode);
+}
+
 void live_descriptor_of(const struct rpma_mr_local *mr, struct live_descriptor *descriptor)
 {
 	size_t size;

@@ -55,6 +55,10 @@ void live_node_open(struct live_node *node, const char *addr, enum rpma_util_ibv
 	const rpma_uv_reactor_opts_t *opts);
 void live_node_close(struct live_node *node);
 
+/* the core: wait for a queue's next completion, a success; one of this kind */
+void live_any_completion(struct rpma_cq *cq, struct ibv_wc *wc);
+void live_completion(struct rpma_cq *cq, enum ibv_wc_opcode opcode, struct ibv_wc *wc);
+
 /* a region as its descriptor, ready to be sent along */
 struct live_descriptor {
 	uint8_t bytes[32];
