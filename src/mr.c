@@ -114,8 +114,13 @@ static struct ibv_mr *reg_with(
 		return ibv_mr;
 
 	/* a file system (DAX) that does not let its pages be pinned */
-	if (errno == EOPNOTSUPP && rpma__peer_is_odp_capable(peer))
+	if (errno == EOPNOTSUPP && rpma__peer_is_odp_capable(peer)) {
+		if (!rpma__peer_pages_messages(peer, usage))
+			RPMA_LOG_WARNING("the device cannot page messages on demand, so they "
+					 "will fail for the region at %p",
+				ptr);
 		return ibv_reg_mr(pd, ptr, size, access | IBV_ACCESS_ON_DEMAND);
+	}
 
 	/* a read-only mapping, which is good enough for the source of a write */
 	if (errno == EFAULT && (access & IBV_ACCESS_LOCAL_WRITE) && !(usage & USAGE_WRITTEN))

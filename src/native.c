@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
 #include "log.h"
 #include "native.h"
 
@@ -26,31 +25,23 @@ static bool has_all(uint64_t caps, uint64_t wanted)
 	return (caps & wanted) == wanted;
 }
 
-int rpma__native_query(struct ibv_context *ibv_ctx, struct rpma__native *native)
+struct rpma__native rpma__native_of(const struct ibv_device_attr_ex *attr)
 {
 	const char *const setting = getenv("RPMA_NATIVE");
-	struct ibv_device_attr_ex attr = { 0 };
-	const int ret = ibv_query_device_ex(ibv_ctx, NULL, &attr);
+	struct rpma__native native = { .is_used = !setting || strcmp(setting, "0") != 0 };
 
-	if (ret) {
-		rpma__err_set_errno(ret);
-		RPMA_LOG_PROVIDER("ibv_query_device_ex()");
-		return RPMA_E_PROVIDER;
-	}
-
-	*native = (struct rpma__native){ .is_used = !setting || strcmp(setting, "0") != 0 };
 #ifdef RPMA_HAVE_NATIVE_FLUSH
-	native->has_flush = has_all(attr.device_cap_flags_ex,
+	native.has_flush = has_all(attr->device_cap_flags_ex,
 		IB_UVERBS_DEVICE_FLUSH_GLOBAL | IB_UVERBS_DEVICE_FLUSH_PERSISTENT);
 #endif
 #ifdef RPMA_HAVE_NATIVE_ATOMIC_WRITE
-	native->has_atomic_write = has_all(attr.device_cap_flags_ex, IB_UVERBS_DEVICE_ATOMIC_WRITE);
+	native.has_atomic_write = has_all(attr->device_cap_flags_ex, IB_UVERBS_DEVICE_ATOMIC_WRITE);
 #endif
-	if (!native->has_flush)
+	if (!native.has_flush)
 		RPMA_LOG_INFO("the device has no native flush");
-	if (!native->has_atomic_write)
+	if (!native.has_atomic_write)
 		RPMA_LOG_INFO("the device has no native atomic write");
-	return 0;
+	return native;
 }
 
 uint64_t rpma__native_send_ops(const struct rpma__native *native)
@@ -79,11 +70,10 @@ struct ibv_qp_ex *rpma__native_qp(struct ibv_qp *qp)
 
 #else
 
-int rpma__native_query(struct ibv_context *ibv_ctx, struct rpma__native *native)
+struct rpma__native rpma__native_of(const struct ibv_device_attr_ex *attr)
 {
-	(void)ibv_ctx;
-	*native = (struct rpma__native){ 0 };
-	return 0;
+	(void)attr;
+	return (struct rpma__native){ 0 };
 }
 
 uint64_t rpma__native_send_ops(const struct rpma__native *native)

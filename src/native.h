@@ -23,13 +23,7 @@ struct rpma__native {
 	bool is_used; /* for operations of our own */
 };
 
-/*
- * rpma__native_query - ask the device
- *
- * ERRORS
- * - RPMA_E_PROVIDER  it cannot be queried; errno tells why
- */
-int rpma__native_query(struct ibv_context *ibv_ctx, struct rpma__native *native);
+struct rpma__native rpma__native_of(const struct ibv_device_attr_ex *attr);
 
 /* what a usage adds to the access flags of a region so that native flushes may go to it */
 unsigned rpma__native_access(const struct rpma__native *native, int usage);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "conn_cfg.h"
+#include "device.h"
 #include "err.h"
 #include "lock.h"
 #include "log.h"
@@ -21,7 +22,7 @@
 
 struct rpma_peer {
 	struct ibv_pd *pd;
-	bool is_odp_capable;
+	uint32_t odp; /* IBV_ODP_SUPPORT_* */
 	struct rpma__native native;
 };
 
@@ -42,7 +43,18 @@ const struct rpma__native *rpma__peer_native(const struct rpma_peer *peer)
 
 bool rpma__peer_is_odp_capable(const struct rpma_peer *peer)
 {
-	return peer->is_odp_capable;
+	return rpma__device_is_odp_capable(peer->odp);
+}
+
+bool rpma__peer_pages_messages(const struct rpma_peer *peer, int usage)
+{
+	uint32_t needed = 0;
+
+	if (usage & RPMA_MR_USAGE_SEND)
+		needed |= IBV_ODP_SUPPORT_SEND;
+	if (usage & RPMA_MR_USAGE_RECV)
+		needed |= IBV_ODP_SUPPORT_RECV;
+	return (peer->odp & needed) == needed;
 }
 
 int rpma__peer_usage_to_access(const struct rpma_peer *peer, int usage)
@@ -148,19 +160,15 @@ static int alloc_pd(struct ibv_context *ibv_ctx, struct ibv_pd **pd_ptr)
 
 int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 {
-	struct rpma__native native;
+	struct ibv_device_attr_ex attr;
 	struct rpma_peer *peer;
 	struct ibv_pd *pd;
-	int is_odp_capable;
 	int ret;
 
 	if (!ibv_ctx || !peer_ptr)
 		return RPMA_E_INVAL;
 
-	ret = rpma__native_query(ibv_ctx, &native);
-	if (ret)
-		return ret;
-	ret = rpma_utils_ibv_context_is_odp_capable(ibv_ctx, &is_odp_capable);
+	ret = rpma__device_query(ibv_ctx, &attr);
 	if (ret)
 		return ret;
 	ret = alloc_pd(ibv_ctx, &pd);
@@ -173,8 +181,8 @@ int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 	}
 
 	peer->pd = pd;
-	peer->is_odp_capable = is_odp_capable;
-	peer->native = native;
+	peer->odp = rpma__device_odp(&attr);
+	peer->native = rpma__native_of(&attr);
 	*peer_ptr = peer;
 	return 0;
 }

@@ -39,6 +39,9 @@ const struct rpma__native *rpma__peer_native(const struct rpma_peer *peer);
 /* can the device page on demand? */
 bool rpma__peer_is_odp_capable(const struct rpma_peer *peer);
 
+/* also the messages that a usage stands for? */
+bool rpma__peer_pages_messages(const struct rpma_peer *peer, int usage);
+
 /* a region's usage as access flags for ibv_reg_mr(3) */
 int rpma__peer_usage_to_access(const struct rpma_peer *peer, int usage);
 

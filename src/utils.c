@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "device.h"
 #include "err.h"
 #include "id.h"
 #include "info.h"
@@ -61,24 +62,18 @@ freeaddrinfo:
 
 int rpma_utils_ibv_context_is_odp_capable(struct ibv_context *ibv_ctx, int *is_odp_capable)
 {
-	const uint32_t needed = IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_WRITE;
-	struct ibv_device_attr_ex attr = { 0 };
+	struct ibv_device_attr_ex attr;
 	int ret;
 
 	if (!ibv_ctx || !is_odp_capable)
 		return RPMA_E_INVAL;
 
 	*is_odp_capable = 0;
-	ret = ibv_query_device_ex(ibv_ctx, NULL, &attr);
-	if (ret) {
-		rpma__err_set_errno(ret);
-		RPMA_LOG_PROVIDER("ibv_query_device_ex()");
-		return RPMA_E_PROVIDER;
-	}
+	ret = rpma__device_query(ibv_ctx, &attr);
+	if (ret)
+		return ret;
 
-	if ((attr.odp_caps.general_caps & IBV_ODP_SUPPORT) &&
-		(attr.odp_caps.per_transport_caps.rc_odp_caps & needed) == needed)
-		*is_odp_capable = 1;
+	*is_odp_capable = rpma__device_is_odp_capable(rpma__device_odp(&attr));
 	return 0;
 }
 

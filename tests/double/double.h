@@ -64,6 +64,7 @@ struct double_device {
 	enum ibv_transport_type transport; /* default: InfiniBand */
 	bool has_odp; /* default: no */
 	bool odp_is_complete; /* RC reads and writes too; default: yes */
+	bool odp_has_messages; /* RC sends and receives too; default: no */
 	bool takes_advice; /* about regions; default: yes */
 	uint32_t max_inline; /* bytes; default: 256 */
 	uint32_t max_wr; /* per queue, shared ones too; default: 16384 */

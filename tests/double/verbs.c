@@ -52,6 +52,9 @@ static int query_device_ex(struct ibv_context *context,
 		attr->odp_caps.per_transport_caps.rc_odp_caps =
 			double_device.odp_is_complete ? IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_WRITE
 						      : IBV_ODP_SUPPORT_WRITE;
+		if (double_device.odp_has_messages)
+			attr->odp_caps.per_transport_caps.rc_odp_caps |=
+				IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
 	}
 	double__leave();
 	return 0;

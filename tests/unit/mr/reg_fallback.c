@@ -49,6 +49,34 @@ static void on_demand__device_can(void **state)
 	unit_peer_delete(peer);
 }
 
+/* registered, since it may never be meant for messages; but said */
+static void on_demand__without_messages(void **state)
+{
+	static const struct {
+		int usage;
+		bool has_messages;
+		unsigned warnings;
+	} cases[] = { { RPMA_MR_USAGE_SEND, false, 1 }, { RPMA_MR_USAGE_RECV, false, 1 },
+		{ RPMA_MR_USAGE_SEND, true, 0 }, { RPMA_MR_USAGE_RECV, true, 0 },
+		{ RPMA_MR_USAGE_READ_SRC, false, 0 } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rpma_mr_local *mr;
+		struct rpma_peer *peer;
+
+		double_device.odp_has_messages = cases[i].has_messages;
+		peer = odp_peer();
+		unit_log_forget();
+		double_fail("ibv_reg_mr", 1, EOPNOTSUPP);
+		mr = unit_mr(peer, memory, 64, cases[i].usage);
+		assert_int_equal(unit_logged(RPMA_LOG_LEVEL_WARNING), cases[i].warnings);
+		assert_int_equal(rpma_mr_dereg(&mr), 0);
+		unit_peer_delete(peer);
+	}
+}
+
 static void on_demand__device_cannot(void **state)
 {
 	struct rpma_peer *peer = unit_peer_new();
@@ -125,5 +153,5 @@ static void read_only__fails_too(void **state)
 
 UNIT_MAIN(UNIT_TEST(on_demand__device_can), UNIT_TEST(on_demand__device_cannot),
 	UNIT_TEST(on_demand__fails_too), UNIT_TEST(on_demand__only_for_its_error),
-	UNIT_TEST(read_only__fails_too), UNIT_TEST(read_only__no_help),
-	UNIT_TEST(read_only__source))
+	UNIT_TEST(on_demand__without_messages), UNIT_TEST(read_only__fails_too),
+	UNIT_TEST(read_only__no_help), UNIT_TEST(read_only__source))
