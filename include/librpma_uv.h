@@ -21,7 +21,7 @@
  *   Threads:    the loop's thread only.
  *   Callbacks:  may be called in the callbacks of this library and of libuv, where the object that
  *               the callback belongs to may be closed as well.
- *   Returns:    int     0, or a negative UV_E*, which means that nothing was started.
+ *   Returns:    int     0, or a negative UV_E*, which means that nothing was done.
  *               future  the operation's future; NULL only when op is NULL and the slab could not
  *                       grow.
  *   Errors:     future  the status of the future has the error, and its detail the reason below;
@@ -395,8 +395,7 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t slab_used; /* of those, the ones in use */
 	uint64_t posted; /* work requests that a device holds */
 	uint64_t timeouts; /* time-outs of futures that have passed */
-	uint64_t
-		timeouts_refused; /* of those, the ones whose work could not be recalled, or was over */
+	uint64_t timeouts_refused; /* of those, the ones that found the work posted, or over */
 	uint64_t cancels_forced; /* operations ended by force */
 	uint64_t doorbells; /* lists of work requests given to a device */
 	uint64_t work_requests; /* work requests in those lists */

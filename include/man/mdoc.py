@@ -137,11 +137,11 @@ def prose(text, words):
 
 
 def sentence(text, words):
-    """With a capital letter, unless it starts with a name, and a full stop."""
+    """With a capital letter, unless it starts with a name, and with a full stop."""
     first = re.match(r"([a-z]+)(?:'s)?(?=[\s,:;-]|$)", text)
     if first and not words.macro(MARKED.match(first[1]), ""):
         text = text[0].upper() + text[1:]
-    return text if text[-1] in ".?!" else text + "."
+    return text if text[-1] in ".:?!" else text + "."
 
 
 def folded(line):

@@ -168,7 +168,8 @@ class Page:
         out += [".Sh NAME"] + [f".Nm {name}" + (" ,") * (name != self.names[-1])
                                for name in self.names]
         out += [".Nd " + self.summary, ".Sh SYNOPSIS"] + self.synopsis()
-        out += [".Sh DESCRIPTION"] + self.body(self.blocks("Shape"))
+        # what a comment says goes on from its first line
+        out += [".Sh DESCRIPTION"] + self.body([Text(self.summary)]) + self.body(self.blocks("Shape"))
         for label in ("Units", "Liveness"):
             if self.blocks(label):
                 out += [f".Ss {label}"] + self.body(self.blocks(label))
@@ -215,7 +216,7 @@ def tag(term):
 
 
 def has_private(chunk):
-    return "private" in "\n".join((chunk.comment or []) + chunk.code)
+    return re.search(r"/\* private|\bu_\w+;", "\n".join(chunk.code)) is not None
 
 
 def public_part(chunk):
