@@ -763,6 +763,94 @@ rpma_uv_future_t *rpma_uv_write_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rp
 	rpma_uv_local_t src, size_t len, unsigned flags, uint32_t imm);
 
 /*
+ * rpma_uv_atomic_write - start a write of 8 bytes that the peer sees all at once
+ *
+ * Shape:      queues and returns; never waits. It takes effect after the writes and the flushes that
+ *             were called before it on this connection: write, flush, atomic write, flush is how a
+ *             record, and after it the pointer to it, become durable. The device's own operation
+ *             where it has one; RPMA_F_EMULATED in flags keeps it from that. flags is 0 otherwise.
+ * Units:      dst's offset in bytes; it and the remote address are multiples of
+ *             RPMA_ATOMIC_WRITE_ALIGNMENT
+ * Ownership:  src is copied during the call; dst's region may be deleted after it.
+ * Completion: in the order of the calls on this connection's send side; result is 8. Done means what
+ *             it means of a write.
+ * Errors:     UV_EINVAL     NULL, an unknown flag, not aligned, or outside the region
+ *             UV_ENOTSUP    the device neither does it by itself nor carries data in a work request
+ *             UV_ENOTCONN   the connection is not READY
+ *             UV_EAGAIN     the connection's queue bound is reached; wait for any completion
+ *             UV_EACCES     the peer's region does not allow it
+ *             UV_ETIMEDOUT  the peer is gone
+ *             UV_ECANCELED  the connection was closed first, or rpma_uv_cancel()
+ *             any other     the connection's first error
+ * Source:     reactor/persist.c
+ */
+rpma_uv_future_t *rpma_uv_atomic_write(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
+	const char src[RPMA_ATOMIC_WRITE_ALIGNMENT], unsigned flags);
+
+/*
+ * rpma_uv_flush - make what was written before visible, or durable, at the peer
+ *
+ * Shape:      queues and returns; never waits. It covers the writes that were called before it on
+ *             this connection and went to the range; their own futures need not be waited for.
+ *             RPMA_FLUSH_TYPE_VISIBILITY: the peer's processor sees them.
+ *             RPMA_FLUSH_TYPE_PERSISTENT: they outlast a loss of power; refused unless the peer has
+ *             declared direct write, see rpma_uv_conn_apply_remote_peer_cfg(). Where the device has
+ *             the operation itself it is that, else a READ of 8 bytes of the region; either takes
+ *             one of the negotiated read depth. Whether the peer's device has it cannot be asked:
+ *             towards one that has not, the first flush of the device's own breaks the connection.
+ *             RPMA_F_EMULATED in flags, or RPMA_NATIVE=0 in the environment when the peer object is
+ *             made, chooses the READ. flags is 0 otherwise.
+ * Units:      len in bytes, inside the region; it may be 0 and may exceed UINT32_MAX
+ * Ownership:  dst's region may be deleted after the call.
+ * Completion: in the order of the calls on this connection's send side; result is len.
+ * Errors:     UV_EINVAL     NULL, an unknown flag or type, or a range outside the region
+ *             UV_ENOTSUP    PERSISTENT without the peer's declaration of direct write, or a region
+ *                           that was not registered for this type of flush
+ *             UV_ENOMEM     memory; only of the first one of a connection that is a READ
+ *             UV_ENOTCONN   the connection is not READY
+ *             UV_EAGAIN     the connection's queue bound is reached; wait for any completion
+ *             UV_EACCES     the peer's region does not allow it
+ *             UV_ETIMEDOUT  the peer is gone
+ *             UV_ECANCELED  the connection was closed first, or rpma_uv_cancel()
+ *             any other     the connection's first error, or that of ibv_reg_mr(3), when UV_ENOMEM
+ *                           could be too
+ * Source:     reactor/persist.c, src/flush.c
+ */
+rpma_uv_future_t *rpma_uv_flush(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
+	size_t len, enum rpma_flush_type type, unsigned flags);
+
+/* one write of rpma_uv_persist(): len bytes, more than 0, from local to remote */
+typedef struct rpma_uv_piece {
+	rpma_uv_local_t local;
+	rpma_uv_remote_t remote;
+	size_t len;
+} rpma_uv_piece_t;
+
+/*
+ * rpma_uv_persist - write pieces and flush them: one future, one doorbell
+ *
+ * Shape:      queues and returns; never waits. As many writes as there are pieces, in their order,
+ *             then one flush of the range from the first to the last byte of them all, as by
+ *             rpma_uv_flush() with type and flags. They go out together as far as the send queue has
+ *             room: n + 1 work requests, and one more each time that a piece exceeds the port's
+ *             message limit; the rest follows in order when there is room.
+ * Units:      n is 1 at least; len of each piece in bytes, not 0
+ * Ownership:  borrows pieces[], and the regions of both ends, until the callback.
+ * Completion: in the order of the calls on this connection's send side; result is the bytes of all
+ *             pieces. Status 0 means what it means of the flush. After a failure any part may have
+ *             been written, and nothing is known of its durability. Cancelled while a part is
+ *             posted, it posts no more, no flush either, and ends UV_ECANCELED when that part has
+ *             come back.
+ * Errors:     UV_EINVAL     NULL, n or a len is 0, there is more than one remote region, an unknown
+ *                           flag or type, or a range outside a region
+ *             UV_EFAULT     a local region does not allow it
+ *             any other     as rpma_uv_flush(); of several work requests, that of the first to fail
+ * Source:     reactor/persist.c
+ */
+rpma_uv_future_t *rpma_uv_persist(rpma_uv_conn_t *c, rpma_uv_op_t *op,
+	const rpma_uv_piece_t pieces[], unsigned n, enum rpma_flush_type type, unsigned flags);
+
+/*
  * rpma_uv_send, rpma_uv_send_with_imm - send one message, the latter with 32 bits beside it
  *
  * Shape:      queues and returns; never waits. What the send queue has no room for waits in order.

@@ -29,6 +29,7 @@
 
 #include "conn.h"
 #include "reactor.h"
+#include "src/flush.h"
 #include "src/peer.h"
 #include "status.h"
 
@@ -155,6 +156,7 @@ static void conn_finish(rpma_uv_conn_t *c)
 		rpma_uv__cq_drain(c->cq);
 		rpma_uv__queue_abandon_posted(c);
 	}
+	(void)rpma__flush_delete(&c->flush); /* nothing reads into it any more */
 	rpma_uv__cm_id_destroy(&c->cm_id);
 	rpma_uv__cq_release(c->cq, c->reserved);
 	c->reserved = 0;

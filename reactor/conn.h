@@ -68,7 +68,10 @@ struct rpma_uv_conn {
 	bool has_qp;
 	bool is_gone; /* the peer has left, or has answered that we do */
 	bool was_ready; /* the peer has to be told of the end */
+	struct ibv_qp_ex *native_qp; /* NULL: it has neither flush nor atomic write of its own */
+	struct rpma__flush *flush; /* for emulated ones; NULL until the first */
 	size_t max_msg;
+	uint32_t max_inline; /* known at READY */
 	struct rpma_uv__queue queue;
 	struct rpma_uv__deadline deadline; /* of the present state */
 	struct rpma_uv__keepalive keepalive;

@@ -21,6 +21,7 @@
 #include "ep.h"
 #include "post.h"
 #include "reactor.h"
+#include "src/native.h"
 #include "src/peer.h"
 #include "status.h"
 
@@ -84,6 +85,7 @@ static int qp_create(rpma_uv_conn_t *c)
 	if (ret)
 		return rpma_uv__status_core(ret);
 	c->has_qp = true;
+	c->native_qp = rpma__native_qp(id->qp);
 	/* older kernels have no such option: their longer time-out holds then */
 	(void)rdma_set_option(
 		id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout));
@@ -136,13 +138,14 @@ static void established(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event
 	rpma_uv_op_t *op = c->connecting;
 	int ret;
 
-	ret = ibv_query_qp(qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC, &init);
+	ret = ibv_query_qp(qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_CAP, &init);
 	if (ret) {
 		rpma_uv__conn_end(c, uv_translate_sys_error(ret), 0);
 		return;
 	}
 	/* code 0, the default, would make a sender wait for 655 ms */
 	(void)ibv_modify_qp(qp, &rnr, IBV_QP_MIN_RNR_TIMER);
+	c->max_inline = init.cap.max_inline_data;
 	c->queue.read_depth = attr.max_rd_atomic > 0 ? attr.max_rd_atomic : 1;
 	/* on the passive side the private data came with the request */
 	if (event->private_data_len > 0 && c->received.ptr == NULL) {

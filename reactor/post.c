@@ -23,6 +23,8 @@
 #include "post.h"
 #include "queue.h"
 #include "reactor.h"
+#include "src/mr.h"
+#include "src/native.h"
 #include "status.h"
 
 /*
@@ -83,15 +85,49 @@ void rpma_uv__post_recvs(rpma_uv_conn_t *c)
 
 /* ---- sends: one part ------------------------------------------------------------------------- */
 
-static bool is_read(const struct rpma_uv__wr *wr)
+static bool is_at_flush(const struct rpma_uv__wr *wr, struct rpma_uv__cursor cursor)
 {
-	return wr->opcode == IBV_WR_RDMA_READ;
+	return cursor.stretch == wr->stretches;
+}
+
+/* does the part at the cursor need one of the read depth? */
+static bool is_read(const struct rpma_uv__wr *wr, struct rpma_uv__cursor cursor)
+{
+	return wr->opcode == IBV_WR_RDMA_READ || is_at_flush(wr, cursor) ||
+	       (wr->is_atomic && wr->is_native);
+}
+
+/* what one stretch moves, from where and to where */
+struct stretch {
+	struct ibv_sge sge;
+	uint64_t remote_addr;
+	uint64_t len;
+	uint32_t rkey;
+};
+
+static void stretch_fill(const struct rpma_uv__wr *wr, unsigned number, struct stretch *to)
+{
+	const rpma_uv_piece_t *piece;
+
+	if (wr->pieces == NULL) {
+		*to = (struct stretch){ wr->sge, wr->remote_addr, wr->len, wr->rkey };
+		if (wr->is_atomic)
+			to->sge.addr = (uintptr_t)wr->word;
+		return;
+	}
+	/* they were found good when they were given */
+	piece = &wr->pieces[number];
+	to->len = piece->len;
+	(void)rpma__mr_local_sge(piece->local.mr, piece->local.offset, 0, &to->sge);
+	(void)rpma__mr_remote_target(
+		piece->remote.mr, piece->remote.offset, 0, &to->remote_addr, &to->rkey);
 }
 
 /* the length of the part at the cursor */
-static uint32_t part_len(const struct rpma_uv__wr *wr, struct rpma_uv__cursor cursor)
+static uint32_t part_len(
+	const struct rpma_uv__wr *wr, const struct stretch *stretch, struct rpma_uv__cursor cursor)
 {
-	uint64_t limit = wr->conn->max_msg, left = wr->len - cursor.at;
+	uint64_t limit = wr->conn->max_msg, left = stretch->len - cursor.at;
 
 	if (limit == 0 || limit > MESSAGE_BYTES)
 		limit = MESSAGE_BYTES;
@@ -106,37 +142,66 @@ static enum ibv_wr_opcode part_opcode(const struct rpma_uv__wr *wr, bool is_last
 	return wr->opcode;
 }
 
+/* a part of a stretch */
+static void data_build(struct rpma_uv__part *part, struct ibv_send_wr *to, struct ibv_sge *sge,
+	struct rpma_uv__cursor cursor)
+{
+	const struct rpma_uv__wr *wr = part->wr;
+	struct stretch stretch;
+	uint32_t len;
+
+	stretch_fill(wr, cursor.stretch, &stretch);
+	len = part_len(wr, &stretch, cursor);
+	part->after = (struct rpma_uv__cursor){ cursor.at + len, cursor.stretch };
+	if (part->after.at == stretch.len)
+		part->after = (struct rpma_uv__cursor){ 0, cursor.stretch + 1 };
+	part->is_last = is_at_flush(wr, part->after) && !wr->has_flush;
+	part->is_native = wr->is_atomic && wr->is_native;
+	*sge = (struct ibv_sge){
+		.addr = stretch.sge.addr + cursor.at,
+		.length = len,
+		.lkey = stretch.sge.lkey,
+	};
+	to->opcode = part_opcode(wr, part->is_last);
+	to->imm_data = wr->imm;
+	if (to->opcode != IBV_WR_SEND && to->opcode != IBV_WR_SEND_WITH_IMM) {
+		to->wr.rdma.remote_addr = stretch.remote_addr + cursor.at;
+		to->wr.rdma.rkey = stretch.rkey;
+	}
+	/* the reads before it have to be over: an emulated flush is one */
+	if (wr->is_atomic)
+		to->send_flags = IBV_SEND_FENCE | (wr->is_native ? 0 : IBV_SEND_INLINE);
+}
+
+/* the flush behind all stretches, or the read that stands for it */
+static void flush_build(struct rpma_uv__part *part, struct ibv_send_wr *to, struct ibv_sge *sge)
+{
+	const struct rpma_uv__wr *wr = part->wr;
+
+	part->is_last = true;
+	part->is_native = wr->is_native;
+	*sge = wr->sge;
+	to->opcode = IBV_WR_RDMA_READ;
+	to->wr.rdma.remote_addr = wr->remote_addr;
+	to->wr.rdma.rkey = wr->rkey;
+}
+
 /* the part at the cursor becomes the n-th of the list; what follows it is in parts[n].after */
 static void part_build(struct rpma_uv__wr_scratch *scratch, unsigned n, struct rpma_uv__wr *wr,
 	struct rpma_uv__cursor cursor)
 {
 	struct rpma_uv__part *part = &scratch->parts[n];
 	struct ibv_send_wr *to = &scratch->send[n];
-	uint32_t len = part_len(wr, cursor);
+	struct ibv_sge *sge = &scratch->sge[n];
 
-	*part = (struct rpma_uv__part){
-		.wr = wr,
-		.after.at = cursor.at + len,
-		.is_read = is_read(wr),
-		.is_last = cursor.at + len == wr->len,
-	};
-	scratch->sge[n] = (struct ibv_sge){
-		.addr = wr->sge.addr + cursor.at,
-		.length = len,
-		.lkey = wr->sge.lkey,
-	};
-	*to = (struct ibv_send_wr){
-		.next = to + 1,
-		.sg_list = len > 0 ? &scratch->sge[n] : NULL,
-		.num_sge = len > 0,
-		.opcode = part_opcode(wr, part->is_last),
-	};
-	if (to->opcode == IBV_WR_SEND_WITH_IMM || to->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
-		to->imm_data = wr->imm;
-	if (to->opcode != IBV_WR_SEND && to->opcode != IBV_WR_SEND_WITH_IMM) {
-		to->wr.rdma.remote_addr = wr->remote_addr + cursor.at;
-		to->wr.rdma.rkey = wr->rkey;
-	}
+	*part = (struct rpma_uv__part){ .wr = wr, .is_read = is_read(wr, cursor) };
+	*to = (struct ibv_send_wr){ .next = to + 1 };
+	if (is_at_flush(wr, cursor))
+		flush_build(part, to, sge);
+	else
+		data_build(part, to, sge, cursor);
+	to->sg_list = sge->length > 0 ? sge : NULL;
+	to->num_sge = sge->length > 0;
 }
 
 /* ---- sends: one list ------------------------------------------------------------------------- */
@@ -163,6 +228,16 @@ static void budget_spend(struct rpma_uv__queue *q, uint32_t len)
 		q->budget_bytes = -DEBT_BYTES;
 }
 
+/* may the next part go with this list? What persist began goes out with one doorbell. */
+static bool is_within_budget(
+	const struct rpma_uv__queue *q, const struct rpma_uv__part *parts, unsigned n)
+{
+	const struct rpma_uv__part *before = n > 0 ? &parts[n - 1] : NULL;
+
+	return q->budget_bytes > 0 ||
+	       (before != NULL && before->wr->pieces != NULL && !before->is_last);
+}
+
 static struct rpma_uv__slot *slot_at(struct rpma_uv__queue *q, unsigned number)
 {
 	unsigned index = q->send_first + number;
@@ -183,18 +258,20 @@ static unsigned sends_build(rpma_uv_conn_t *c)
 	if (room > RPMA_UV__WR_BATCH)
 		room = RPMA_UV__WR_BATCH;
 	budget_renew(c);
-	for (cursor = wr->cursor; wr != NULL && n < room && q->budget_bytes > 0; n++) {
+	for (cursor = wr->cursor; wr != NULL && n < room; n++) {
 		struct rpma_uv__part *part = &scratch->parts[n];
 
-		if (is_read(wr) && reads == q->read_depth)
+		if (!is_within_budget(q, scratch->parts, n))
+			break;
+		if (is_read(wr, cursor) && reads == q->read_depth)
 			break; /* and what was called later waits behind it */
 		part_build(scratch, n, wr, cursor);
 		scratch->send[n].wr_id =
 			(uintptr_t)slot_at(q, q->send_posted + n) | RPMA_UV__SLOT_TAG;
 		unsignalled++;
-		if (part->is_read || (part->is_last && wr->len >= SIGNAL_BYTES) ||
+		if (part->is_read || wr->is_atomic || (part->is_last && wr->len >= SIGNAL_BYTES) ||
 			unsignalled * 4 >= q->send_size) {
-			scratch->send[n].send_flags = IBV_SEND_SIGNALED;
+			scratch->send[n].send_flags |= IBV_SEND_SIGNALED;
 			unsignalled = 0;
 		}
 		reads += part->is_read;
@@ -238,9 +315,102 @@ static void sends_take(rpma_uv_conn_t *c, unsigned n)
 	r->stats.doorbells++;
 }
 
+/* ---- sends: a list with the device's own flush or atomic write in it ------------------------- */
+
+static void native_add(
+	struct ibv_qp_ex *qp, const struct rpma_uv__part *part, const struct ibv_send_wr *send)
+{
+	uint64_t addr = send->wr.rdma.remote_addr;
+	uint32_t rkey = send->wr.rdma.rkey;
+
+	qp->wr_id = send->wr_id;
+	qp->wr_flags = send->send_flags & ~(unsigned)IBV_SEND_INLINE;
+	switch (send->opcode) {
+	case IBV_WR_RDMA_READ:
+		ibv_wr_rdma_read(qp, rkey, addr);
+		break;
+	case IBV_WR_RDMA_WRITE:
+		ibv_wr_rdma_write(qp, rkey, addr);
+		break;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		ibv_wr_rdma_write_imm(qp, rkey, addr, send->imm_data);
+		break;
+	case IBV_WR_SEND_WITH_IMM:
+		ibv_wr_send_imm(qp, send->imm_data);
+		break;
+	default:
+		assert(send->opcode == IBV_WR_SEND);
+		ibv_wr_send(qp);
+		break;
+	}
+	if (send->send_flags & IBV_SEND_INLINE)
+		ibv_wr_set_inline_data(qp, (void *)part->wr->word, sizeof(part->wr->word));
+	else
+		ibv_wr_set_sge_list(qp, (size_t)send->num_sge, send->sg_list);
+}
+
+/* all of them are posted, or none */
+static int native_post(rpma_uv_conn_t *c, unsigned first, unsigned n)
+{
+	const struct rpma_uv__wr_scratch *scratch = c->reactor->scratch;
+	struct ibv_qp_ex *qp = c->native_qp;
+
+	ibv_wr_start(qp);
+	for (unsigned i = first; i < first + n; i++) {
+		const struct ibv_send_wr *send = &scratch->send[i];
+		const struct rpma_uv__wr *wr = scratch->parts[i].wr;
+
+		if (!scratch->parts[i].is_native)
+			native_add(qp, &scratch->parts[i], send);
+		else if (wr->is_atomic)
+			rpma__native_add_atomic_write(qp, send->wr_id, send->send_flags,
+				send->wr.rdma.rkey, send->wr.rdma.remote_addr, wr->word);
+		else
+			rpma__native_add_flush(qp, send->wr_id, send->send_flags,
+				send->wr.rdma.rkey, send->wr.rdma.remote_addr, wr->flush_len,
+				(enum rpma_flush_type)wr->flush_type);
+	}
+	return ibv_wr_complete(qp);
+}
+
+/* *n_ptr: of how many, and how many of them were posted */
+static int native_post_list(rpma_uv_conn_t *c, unsigned *n_ptr)
+{
+	unsigned all = *n_ptr;
+	int ret = native_post(c, 0, all);
+
+	if (ret == 0)
+		return 0;
+	/* which of them is it? One at a time tells. */
+	for (*n_ptr = 0; *n_ptr < all; (*n_ptr)++) {
+		ret = native_post(c, *n_ptr, 1);
+		if (ret != 0)
+			break;
+	}
+	return ret;
+}
+
+/* ---- sends ----------------------------------------------------------------------------------- */
+
+static int post_list(rpma_uv_conn_t *c, unsigned *n_ptr)
+{
+	struct rpma_uv__wr_scratch *scratch = c->reactor->scratch;
+	struct ibv_send_wr *bad = NULL;
+	int ret;
+
+	for (unsigned i = 0; i < *n_ptr; i++) {
+		if (scratch->parts[i].is_native)
+			return native_post_list(c, n_ptr);
+	}
+	ret = ibv_post_send(c->cm_id.id->qp, scratch->send, &bad);
+	if (ret != 0)
+		*n_ptr = (unsigned)(bad - scratch->send);
+	return ret;
+}
+
 void rpma_uv__post_sends(rpma_uv_conn_t *c)
 {
-	struct ibv_send_wr *list = c->reactor->scratch->send, *bad = NULL;
+	const struct ibv_send_wr *list = c->reactor->scratch->send;
 	unsigned n;
 	int ret;
 
@@ -249,9 +419,7 @@ void rpma_uv__post_sends(rpma_uv_conn_t *c)
 	n = sends_build(c);
 	if (n == 0)
 		return;
-	ret = ibv_post_send(c->cm_id.id->qp, list, &bad);
-	if (ret != 0)
-		n = (unsigned)(bad - list);
+	ret = post_list(c, &n);
 	sends_take(c, n);
 	if (ret == 0)
 		return;
@@ -276,5 +444,5 @@ bool rpma_uv__post_is_due(const rpma_uv_conn_t *c)
 		return true;
 	if (wr == NULL || c->state != RPMA_UV__CONN_READY || q->send_posted == q->send_size)
 		return false;
-	return !is_read(wr) || q->reads_posted < q->read_depth;
+	return !is_read(wr, wr->cursor) || q->reads_posted < q->read_depth;
 }

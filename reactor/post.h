@@ -27,6 +27,7 @@ struct rpma_uv__wr_scratch {
 		struct rpma_uv__wr *wr;
 		struct rpma_uv__cursor after; /* it */
 		bool is_read;
+		bool is_native; /* the device's own flush or atomic write */
 		bool is_last; /* of its operation */
 	} parts[RPMA_UV__WR_BATCH];
 };

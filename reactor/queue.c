@@ -94,6 +94,8 @@ void rpma_uv__queue_add(rpma_uv_conn_t *c, struct rpma_uv__wr *wr)
 	}
 	wr->conn = c;
 	wr->is_posted = false;
+	if (!wr->has_flush)
+		wr->stretches = 1;
 	wr->cursor = (struct rpma_uv__cursor){ 0 };
 	wr->out = 0;
 	wr->status = 0;
@@ -117,6 +119,9 @@ void rpma_uv__queue_drop(struct rpma_uv__wr *wr, int status)
 {
 	rpma_uv__queue_dequeue(wr);
 	busy_update(wr->conn);
+	/* it may have been what the others waited for */
+	if (wr->conn->queue.waiting > 0)
+		rpma_uv__queue_mark_dirty(wr->conn);
 	if (wr->out == 0)
 		wr_finish(wr, status, 0, 0);
 	else

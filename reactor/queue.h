@@ -34,17 +34,25 @@ struct rpma_uv__reactor;
 
 /* how much of an operation has been posted */
 struct rpma_uv__cursor {
-	uint64_t at; /* bytes */
+	uint64_t at; /* bytes of the present stretch */
+	unsigned stretch;
 };
 
-/* one operation, in its room */
+/*
+ * One operation, in its room. A send moves so many stretches of bytes: 1, or for persist as many as
+ * it was given, each cut into parts where need be; a flush, if there is one, is behind them.
+ */
 struct RPMA_UV__ROOM rpma_uv__wr {
 	TAILQ_ENTRY(rpma_uv__wr) link; /* while it waits; a receive, also while it is posted */
 	rpma_uv_conn_t *conn;
-	struct ibv_sge sge; /* local bytes; length is for receives only, 0: none is given */
+	/*
+	 * One stretch: the local bytes, of which length is for receives only, 0: none is given; and
+	 * the place at the peer. With a flush: what it reads, and from where.
+	 */
+	struct ibv_sge sge;
 	uint64_t remote_addr;
-	uint64_t len; /* of a send: all of its bytes */
 	uint32_t rkey;
+	uint64_t len; /* of a send: all of its bytes */
 	uint32_t imm; /* network order */
 	uint32_t byte_len; /* received */
 	uint8_t opcode; /* enum ibv_wr_opcode; of no meaning for a receive */
@@ -54,6 +62,15 @@ struct RPMA_UV__ROOM rpma_uv__wr {
 	bool is_posted; /* nothing of it waits any more */
 	bool is_forced; /* what flushes it is a cancel of its own */
 	bool is_internal; /* in no operation: nobody waits for it */
+	/* of a send */
+	bool is_atomic; /* the stretch is `word` */
+	bool has_flush;
+	bool is_native; /* the device has the atomic write, or the flush, itself */
+	uint8_t flush_type; /* enum rpma_flush_type */
+	unsigned stretches; /* without a flush: 1 */
+	const struct rpma_uv_piece *pieces; /* they are; NULL: the one above */
+	uint64_t flush_len; /* from remote_addr on */
+	char word[RPMA_ATOMIC_WRITE_ALIGNMENT];
 	/* of a send that is being posted */
 	struct rpma_uv__cursor cursor;
 	unsigned out; /* work requests that the device holds */

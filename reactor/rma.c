@@ -4,30 +4,25 @@
 /* rma.c - the operations on remote memory: read, write, send, receive */
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "conn.h"
-#include "src/mr.h"
 #include "queue.h"
 #include "reactor.h"
-#include "status.h"
+#include "rma.h"
+#include "src/mr.h"
 
-static int wr_cancel(rpma_uv_future_t *f, unsigned how)
+int rpma_uv__rma_cancel(rpma_uv_future_t *f, unsigned how)
 {
 	return rpma_uv__queue_cancel(rpma_uv__room(struct rpma_uv__wr, rpma_uv__op_of(f)), how);
 }
 
-static const struct rpma_uv__kind read_kind = { .name = "read", .cancel = wr_cancel };
-static const struct rpma_uv__kind write_kind = { .name = "write", .cancel = wr_cancel };
-static const struct rpma_uv__kind send_kind = { .name = "send", .cancel = wr_cancel };
-static const struct rpma_uv__kind recv_kind = { .name = "receive", .cancel = wr_cancel };
+static const struct rpma_uv__kind read_kind = { .name = "read", .cancel = rpma_uv__rma_cancel };
+static const struct rpma_uv__kind write_kind = { .name = "write", .cancel = rpma_uv__rma_cancel };
+static const struct rpma_uv__kind send_kind = { .name = "send", .cancel = rpma_uv__rma_cancel };
+static const struct rpma_uv__kind recv_kind = { .name = "receive", .cancel = rpma_uv__rma_cancel };
 
-/*
- * The core's ranges fit into one work request; ours may be longer. Both ends inside mean that all
- * of it is.
- */
-static int local_range(rpma_uv_local_t at, size_t len, struct ibv_sge *sge)
+/* both ends inside mean that all of it is */
+int rpma_uv__rma_local(rpma_uv_local_t at, size_t len, struct ibv_sge *sge)
 {
 	struct ibv_sge end;
 
@@ -37,18 +32,18 @@ static int local_range(rpma_uv_local_t at, size_t len, struct ibv_sge *sge)
 	return 0;
 }
 
-static int remote_range(rpma_uv_remote_t at, size_t len, uint64_t *addr, uint32_t *rkey)
+int rpma_uv__rma_remote(rpma_uv_remote_t at, size_t len, uint64_t *addr_ptr, uint32_t *rkey_ptr)
 {
 	uint64_t end;
 
-	if (len > SIZE_MAX - at.offset || rpma__mr_remote_target(at.mr, at.offset, 0, addr, rkey) ||
-		rpma__mr_remote_target(at.mr, at.offset + len, 0, &end, rkey))
+	if (len > SIZE_MAX - at.offset ||
+		rpma__mr_remote_target(at.mr, at.offset, 0, addr_ptr, rkey_ptr) ||
+		rpma__mr_remote_target(at.mr, at.offset + len, 0, &end, rkey_ptr))
 		return UV_EINVAL;
 	return 0;
 }
 
-/* queue an operation that was found good, or end it with `status` */
-static rpma_uv_future_t *start(rpma_uv_conn_t *c, rpma_uv_op_t *op,
+rpma_uv_future_t *rpma_uv__rma_start(rpma_uv_conn_t *c, rpma_uv_op_t *op,
 	const struct rpma_uv__kind *kind, const struct rpma_uv__wr *from, int status)
 {
 	struct rpma_uv__wr *wr;
@@ -75,9 +70,9 @@ static int transfer_fill(struct rpma_uv__wr *wr, rpma_uv_local_t local, rpma_uv_
 	if (local.mr == NULL)
 		return local.offset == 0 && remote.offset == 0 && len == 0 ? 0 : UV_EINVAL;
 	wr->len = len;
-	if (local_range(local, len, &wr->sge))
+	if (rpma_uv__rma_local(local, len, &wr->sge))
 		return UV_EINVAL;
-	return remote_range(remote, len, &wr->remote_addr, &wr->rkey);
+	return rpma_uv__rma_remote(remote, len, &wr->remote_addr, &wr->rkey);
 }
 
 static rpma_uv_future_t *transfer(rpma_uv_conn_t *c, rpma_uv_op_t *op,
@@ -85,7 +80,7 @@ static rpma_uv_future_t *transfer(rpma_uv_conn_t *c, rpma_uv_op_t *op,
 {
 	if (status == 0)
 		status = rpma_uv__conn_may_send(c);
-	return start(c, op, kind, wr, status);
+	return rpma_uv__rma_start(c, op, kind, wr, status);
 }
 
 rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst,
@@ -120,7 +115,7 @@ static int message_fill(
 {
 	if (at.mr == NULL)
 		return at.offset == 0 && len == 0 ? 0 : UV_EINVAL;
-	if (local_range(at, len, &wr->sge))
+	if (rpma_uv__rma_local(at, len, &wr->sge))
 		return UV_EINVAL;
 	if (len > UINT32_MAX || (c->max_msg > 0 && len > c->max_msg))
 		return UV_EMSGSIZE;
@@ -162,7 +157,7 @@ rpma_uv_future_t *rpma_uv_recv(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_loca
 		status = UV_EINVAL; /* no room was asked for: it would wait for ever */
 	if (status == 0)
 		status = rpma_uv__conn_may_recv(c);
-	return start(c, op, &recv_kind, &wr, status);
+	return rpma_uv__rma_start(c, op, &recv_kind, &wr, status);
 }
 
 int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info)

@@ -44,6 +44,12 @@ struct rpma__native rpma__native_of(const struct ibv_device_attr_ex *attr)
 	return native;
 }
 
+/* what may stand in one list with them */
+#define IN_ONE_LIST                                                        \
+	((uint64_t)IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE |  \
+		IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND | \
+		IBV_QP_EX_WITH_SEND_WITH_IMM)
+
 uint64_t rpma__native_send_ops(const struct rpma__native *native)
 {
 	uint64_t ops = 0;
@@ -56,7 +62,7 @@ uint64_t rpma__native_send_ops(const struct rpma__native *native)
 	if (native->is_used && native->has_atomic_write)
 		ops |= IBV_QP_EX_WITH_ATOMIC_WRITE;
 #endif
-	return ops;
+	return ops ? ops | IN_ONE_LIST : 0;
 }
 
 struct ibv_qp_ex *rpma__native_qp(struct ibv_qp *qp)
@@ -116,13 +122,12 @@ bool rpma__native_can_flush(const struct ibv_qp_ex *qp)
 	return qp && qp->wr_flush;
 }
 
-int rpma__native_flush(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags, uint32_t rkey,
-	uint64_t addr, size_t len, enum rpma_flush_type type)
+void rpma__native_add_flush(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags,
+	uint32_t rkey, uint64_t addr, size_t len, enum rpma_flush_type type)
 {
 	const uint8_t placement =
 		type == RPMA_FLUSH_TYPE_PERSISTENT ? IBV_FLUSH_PERSISTENT : IBV_FLUSH_GLOBAL;
 
-	ibv_wr_start(qp);
 	qp->wr_id = wr_id;
 	qp->wr_flags = send_flags;
 	/* a length on the wire has 32 bits */
@@ -130,6 +135,13 @@ int rpma__native_flush(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags
 		ibv_wr_flush(qp, rkey, addr, 0, placement, IBV_FLUSH_MR);
 	else
 		ibv_wr_flush(qp, rkey, addr, len, placement, IBV_FLUSH_RANGE);
+}
+
+int rpma__native_flush(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags, uint32_t rkey,
+	uint64_t addr, size_t len, enum rpma_flush_type type)
+{
+	ibv_wr_start(qp);
+	rpma__native_add_flush(qp, wr_id, send_flags, rkey, addr, len, type);
 	return ibv_wr_complete(qp);
 }
 
@@ -154,6 +166,12 @@ bool rpma__native_can_flush(const struct ibv_qp_ex *qp)
 	return false;
 }
 
+void rpma__native_add_flush(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags,
+	uint32_t rkey, uint64_t addr, size_t len, enum rpma_flush_type type)
+{
+	(void)qp, (void)wr_id, (void)send_flags, (void)rkey, (void)addr, (void)len, (void)type;
+}
+
 int rpma__native_flush(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags, uint32_t rkey,
 	uint64_t addr, size_t len, enum rpma_flush_type type)
 {
@@ -170,13 +188,19 @@ bool rpma__native_can_atomic_write(const struct ibv_qp_ex *qp)
 	return qp && qp->wr_atomic_write;
 }
 
+void rpma__native_add_atomic_write(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags,
+	uint32_t rkey, uint64_t addr, const char src[8])
+{
+	qp->wr_id = wr_id;
+	qp->wr_flags = send_flags;
+	ibv_wr_atomic_write(qp, rkey, addr, src);
+}
+
 int rpma__native_atomic_write(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags,
 	uint32_t rkey, uint64_t addr, const char src[8])
 {
 	ibv_wr_start(qp);
-	qp->wr_id = wr_id;
-	qp->wr_flags = send_flags;
-	ibv_wr_atomic_write(qp, rkey, addr, src);
+	rpma__native_add_atomic_write(qp, wr_id, send_flags, rkey, addr, src);
 	return ibv_wr_complete(qp);
 }
 
@@ -186,6 +210,12 @@ bool rpma__native_can_atomic_write(const struct ibv_qp_ex *qp)
 {
 	(void)qp;
 	return false;
+}
+
+void rpma__native_add_atomic_write(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags,
+	uint32_t rkey, uint64_t addr, const char src[8])
+{
+	(void)qp, (void)wr_id, (void)send_flags, (void)rkey, (void)addr, (void)src;
 }
 
 int rpma__native_atomic_write(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags,

@@ -44,9 +44,18 @@ RPMA_PRIVATE_API bool rpma__native_can_atomic_write(const struct ibv_qp_ex *qp);
  * Both post one work request, only where the device can. send_flags are IBV_SEND_*; of a flush, len
  * above UINT32_MAX means the whole region. The result is 0 or an errno value.
  */
-RPMA_PRIVATE_API int rpma__native_flush(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags,
-	uint32_t rkey, uint64_t addr, size_t len, enum rpma_flush_type type);
-RPMA_PRIVATE_API int rpma__native_atomic_write(struct ibv_qp_ex *qp, uint64_t wr_id,
+int rpma__native_flush(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags, uint32_t rkey,
+	uint64_t addr, size_t len, enum rpma_flush_type type);
+int rpma__native_atomic_write(struct ibv_qp_ex *qp, uint64_t wr_id, unsigned send_flags,
+	uint32_t rkey, uint64_t addr, const char src[8]);
+
+/*
+ * The same as a part of a list, between ibv_wr_start() and ibv_wr_complete(); the calls of the
+ * other operations that librpma knows may stand in the same list.
+ */
+RPMA_PRIVATE_API void rpma__native_add_flush(struct ibv_qp_ex *qp, uint64_t wr_id,
+	unsigned send_flags, uint32_t rkey, uint64_t addr, size_t len, enum rpma_flush_type type);
+RPMA_PRIVATE_API void rpma__native_add_atomic_write(struct ibv_qp_ex *qp, uint64_t wr_id,
 	unsigned send_flags, uint32_t rkey, uint64_t addr, const char src[8]);
 
 #endif /* RPMA_NATIVE_H */

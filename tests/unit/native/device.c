@@ -14,8 +14,12 @@ static void device__has_them(void **state)
 {
 	(void)state;
 	assert_int_equal(attr()->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
-	assert_int_equal(
-		attr()->send_ops_flags, IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_ATOMIC_WRITE);
+	/* and what may stand in one list with them */
+	assert_int_equal(attr()->send_ops_flags,
+		(uint64_t)(IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_ATOMIC_WRITE |
+			   IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE |
+			   IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
+			   IBV_QP_EX_WITH_SEND_WITH_IMM));
 }
 
 /* then a plain queue pair, which providers without extended ones can make */

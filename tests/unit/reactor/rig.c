@@ -229,7 +229,8 @@ int rig_setup(void **state)
 	rig.peer = unit_peer_new();
 	rig.mr = unit_mr(rig.peer, rig.mem, sizeof(rig.mem),
 		RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_READ_DST | RPMA_MR_USAGE_WRITE_SRC |
-			RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV);
+			RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV |
+			RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY | RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT);
 	rig.remote = unit_mr_remote(rig.mr);
 	for (size_t i = 0; i < sizeof(rig.mem); i++)
 		rig.mem[i] = (uint8_t)(i * 7);
@@ -337,6 +338,16 @@ void rig_conn_ready(struct rig_conn *c, const struct rpma_conn_cfg *cfg)
 	c->id = double_last_id();
 	c->qp = c->id->qp;
 	assert_non_null(c->qp);
+}
+
+void rig_direct_write(struct rig_conn *c, bool is_declared)
+{
+	struct rpma_peer_cfg *pcfg = NULL;
+
+	assert_int_equal(rpma_peer_cfg_new(&pcfg), 0);
+	assert_int_equal(rpma_peer_cfg_set_direct_write_to_pmem(pcfg, is_declared), 0);
+	assert_int_equal(rpma_uv_conn_apply_remote_peer_cfg(c->conn, pcfg), 0);
+	assert_int_equal(rpma_peer_cfg_delete(&pcfg), 0);
 }
 
 void rig_conn_ready_sizes(struct rig_conn *c, uint32_t sq_size, uint32_t rq_size)

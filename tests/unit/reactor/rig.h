@@ -142,6 +142,9 @@ void rig_conn_new(struct rig_conn *c, const struct rpma_conn_cfg *cfg);
 void rig_conn_ready(struct rig_conn *c, const struct rpma_conn_cfg *cfg);
 void rig_conn_ready_sizes(struct rig_conn *c, uint32_t sq_size, uint32_t rq_size);
 
+/* what the peer declares of itself */
+void rig_direct_write(struct rig_conn *c, bool is_declared);
+
 /* an event for the connection's id */
 void rig_cm(struct rig_conn *c, enum rdma_cm_event_type type, int status);
 
