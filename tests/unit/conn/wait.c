@@ -91,6 +91,19 @@ static void expect(const struct rpma_conn *conn, int expected)
 	assert_true(is_rcq);
 }
 
+static void expect_foreign(const struct unit_conn *of)
+{
+	struct ibv_cq *foreign = ibv_create_cq(double_ctx(), 1, NULL, of->qp->send_cq->channel, 0);
+
+	unit_log_forget();
+	assert_non_null(foreign);
+	double_spurious_event(foreign);
+	expect(of->conn, RPMA_E_UNKNOWN);
+	assert_int_equal(unit_logged(RPMA_LOG_LEVEL_ERROR), 1);
+	assert_int_equal(ibv_destroy_cq(foreign), 0);
+	assert_int_equal(double_problems(), 0);
+}
+
 static void wait__invalid(void **state)
 {
 	struct unit_conn other;
@@ -123,15 +136,15 @@ static void wait__no_completion(void **state)
 /* an event of a foreign queue is acknowledged, so that the queue can be destroyed */
 static void wait__foreign_queue(void **state)
 {
-	struct ibv_cq *foreign = ibv_create_cq(double_ctx(), 1, NULL, u.qp->send_cq->channel, 0);
+	struct rpma_conn_cfg *without = unit_cfg(0, true);
+	struct unit_conn other;
 
 	(void)state;
-	assert_non_null(foreign);
-	double_spurious_event(foreign);
-	expect(u.conn, RPMA_E_UNKNOWN);
-	assert_int_equal(unit_logged(RPMA_LOG_LEVEL_ERROR), 1);
-	assert_int_equal(ibv_destroy_cq(foreign), 0);
-	assert_int_equal(double_problems(), 0);
+	expect_foreign(&u);
+	unit_conn_new(&other, without);
+	expect_foreign(&other);
+	unit_conn_delete(&other);
+	assert_int_equal(rpma_conn_cfg_delete(&without), 0);
 }
 
 /* unlike other outputs this one becomes NULL when the queue cannot be armed */
