@@ -483,8 +483,8 @@ rpma_uv_future_t *rpma_uv_peer_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const
  * rpma_uv_conn_new - make a connection in the state NEW
  *
  * Shape:      reserves room on a completion queue for sq_size + rq_size entries; the reactor owns
- *             completion, so cfg's cq_size, rcq_size and shared channel are not looked at. Receives
- *             may be posted at once.
+ *             completion, so cfg's cq_size, rcq_size, shared channel and shared receive queue are not
+ *             looked at. Receives may be posted at once.
  * Ownership:  *conn_ptr is the reactor's until the callback of rpma_uv_conn_close(); peer is
  *             borrowed as long. Untouched on failure. cfg may be NULL for the defaults and is
  *             copied.
