@@ -18,3 +18,33 @@ if $under "$examples/fetch" "$ADDR" 7341 >"$TMP/out" 2>"$TMP/fetch"; then
 	fail "nobody listens, and fetch succeeded"
 fi
 one_line "$TMP/fetch"
+
+# the others talk to one server, all their lives long
+port=7342
+$under "$examples/server" "$ADDR" "$port" >"$TMP/server" 2>&1 &
+server=$!
+lib_started+=("$server")
+wait_line "$TMP/server" '^listening on ' "$server"
+
+# shows NAME EXPECTED ARG... - the program succeeds and prints just that
+shows()
+{
+	local name=$1 expected=$2
+	shift 2
+	$under "$examples/$name" "$ADDR" "$port" "$@" >"$TMP/$name" 2>&1 ||
+		{ cat "$TMP/$name"; fail "$name: status $?"; }
+	[[ $(<"$TMP/$name") == "$expected" ]] || { cat "$TMP/$name"; fail "$name printed something else"; }
+}
+
+shows client $'echo: hello\nread: what the server offers' hello
+shows save '65536 bytes, durable' "$NVME/saved"
+[[ $(head -c 22 "$NVME/saved") == "what the server offers" ]] || fail "save: wrong bytes"
+(( $(stat -c %s "$NVME/saved") == 65536 )) || fail "save: wrong length"
+rm "$NVME/saved"
+shows race $'in time: 8 of 8 reads\nno message'
+shows mixed 'answer: what the server offers'
+$under "$examples/many" "$ADDR" "$port" >"$TMP/many" 2>&1 || { cat "$TMP/many"; fail "many: status $?"; }
+grep -qx '256 reads, 0 failed' "$TMP/many" || { cat "$TMP/many"; fail "many: not all reads"; }
+
+kill -TERM "$server"
+wait "$server" || { cat "$TMP/server"; fail "server: status $?"; }
