@@ -135,7 +135,7 @@ int rpma_uv__inputs_cancel(rpma_uv_future_t *parent, unsigned how)
 		TAILQ_REMOVE(&inputs->running, child, u_link);
 		TAILQ_INSERT_TAIL(&inputs->running, child, u_link);
 		status = rpma_uv__future_cancel(child, how);
-		if (ret == 0)
+		if (ret == 0 && status != UV_EALREADY) /* over by now: nothing was refused */
 			ret = status;
 	}
 	return ret;

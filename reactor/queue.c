@@ -141,10 +141,11 @@ int rpma_uv__queue_cancel(struct rpma_uv__wr *wr, unsigned how)
 	if (!(how & RPMA_UV_FORCE))
 		return UV_EBUSY;
 	/* what has come back by now counts, and costs no connection */
-	rpma_uv__cq_drain(c->cq);
+	if (!c->has_ended)
+		rpma_uv__cq_drain(c->cq);
 	if (!rpma_uv__future_is_pending(f))
 		return was_waiting ? 0 : UV_EALREADY;
-	wr->is_forced = true;
+	wr->is_forced = true; /* and so it is called, though its connection may have ended before */
 	c->reactor->stats.cancels_forced++;
 	rpma_uv__conn_end(c, UV_ECONNABORTED, 0);
 	return 0;
