@@ -18,7 +18,7 @@
  *   Completion: the future completes exactly once, later, from a phase of the loop, never inside
  *               the call that made it. Completed means that the hardware has let go: the
  *               operation's storage, its buffers and its regions may be reused in the callback.
- *   Threads:    the loop's thread only.
+ *   Threads:    the loop's thread only. From another one, hand it over: rpma_uv_reactor_post().
  *   Callbacks:  may be called in the callbacks of this library and of libuv, where the object that
  *               the callback belongs to may be closed as well.
  *   Returns:    int     0, or a negative UV_E*, which means that nothing was done.
@@ -55,6 +55,7 @@ extern "C" {
 #define RPMA_UV_DRAIN_TIMEOUT 2000
 
 typedef struct rpma_uv_reactor rpma_uv_reactor_t;
+typedef struct rpma_uv_work rpma_uv_work_t;
 typedef struct rpma_uv_future rpma_uv_future_t;
 typedef struct rpma_uv_op rpma_uv_op_t;
 typedef struct rpma_uv_all rpma_uv_all_t;
@@ -72,6 +73,9 @@ typedef void (*rpma_uv_cb)(rpma_uv_future_t *f, int status);
 
 /* runs when a closed object is gone */
 typedef void (*rpma_uv_close_cb)(void *data);
+
+/* runs in the loop's thread, for work that any thread has posted */
+typedef void (*rpma_uv_work_cb)(rpma_uv_work_t *w);
 
 /* runs when a future has succeeded, and says how it goes on */
 typedef rpma_uv_future_t *(*rpma_uv_next_fn)(rpma_uv_future_t *done, void *data);
@@ -385,6 +389,7 @@ typedef struct rpma_uv_reactor_opts {
 	unsigned cq_budget; /* completions handled in one turn: 256 */
 	int spin_us; /* microseconds of polling after a completion: 0 means 50, negative none */
 	unsigned queue_bound; /* operations that may wait on one connection: 65536 */
+	unsigned callback_budget; /* callbacks run in one phase of a turn, two a turn: 1024 */
 	uint64_t u_reserved[4];
 } rpma_uv_reactor_opts_t;
 
@@ -397,6 +402,9 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t timeouts; /* time-outs of futures that have passed */
 	uint64_t timeouts_refused; /* of those, the ones that found the work posted, or over */
 	uint64_t cancels_forced; /* operations ended by force */
+	uint64_t works; /* of rpma_uv_reactor_post(), run */
+	uint64_t budgets_spent; /* phases that left callbacks for the next one */
+	uint64_t holds; /* reasons to keep the loop alive: 0 and it ends */
 	uint64_t doorbells; /* lists of work requests given to a device */
 	uint64_t work_requests; /* work requests in those lists */
 	uint64_t completions; /* work completions taken from completion queues */
@@ -413,7 +421,7 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t conns; /* connections alive */
 	uint64_t conns_ready; /* of those, READY */
 	uint64_t rnr_errors; /* sends that ended UV_ENOBUFS: the peer had no receive for too long */
-	uint64_t u_reserved[8];
+	uint64_t u_reserved[5];
 } rpma_uv_reactor_stats_t;
 
 /*
@@ -423,7 +431,7 @@ typedef struct rpma_uv_reactor_stats {
  *             work is outstanding (a future not done, an open listener, a close under way), so that
  *             uv_run() returns when the work is done. The RDMA event channel and the ring are made
  *             at their first use, so that a machine without the one or the other can still use what
- *             it has.
+ *             it has. Futures and listeners can be unref'd.
  * Ownership:  r is the caller's storage, not movable, reusable from its close callback on. opts may
  *             be NULL and is copied.
  * Errors:     UV_EINVAL  loop or r is NULL, or an option is out of range
@@ -445,6 +453,56 @@ int rpma_uv_reactor_init(uv_loop_t *loop, rpma_uv_reactor_t *r, const rpma_uv_re
  * Source:     reactor/reactor.c
  */
 void rpma_uv_reactor_close(rpma_uv_reactor_t *r, rpma_uv_close_cb cb, void *data);
+
+/*
+ * rpma_uv_reactor_ref - keep the loop alive without work
+ *
+ * Shape:      a reactor starts unref'd: its work alone keeps the loop alive. Ref'd, it does so by
+ *             itself, as it must for a program that waits for what other threads post. As with
+ *             uv_ref(), twice is the same as once. Closing ends it.
+ * Source:     reactor/reactor.c
+ */
+void rpma_uv_reactor_ref(rpma_uv_reactor_t *r);
+
+/*
+ * rpma_uv_reactor_unref - keep the loop alive for work alone
+ *
+ * Shape:      takes rpma_uv_reactor_ref() back. Work that is outstanding keeps the loop alive all
+ *             the same; for that, see rpma_uv_unref() and rpma_uv_ep_unref().
+ * Source:     reactor/reactor.c
+ */
+void rpma_uv_reactor_unref(rpma_uv_reactor_t *r);
+
+/* caller-owned room for one piece of work; data is the caller's, reactor where it was posted */
+struct rpma_uv_work {
+	void *data;
+	rpma_uv_reactor_t *reactor;
+	/* private from here on */
+	rpma_uv_work_cb u_cb;
+	struct rpma_uv_work *u_next;
+	void *u_reserved[2];
+};
+
+/*
+ * rpma_uv_reactor_post - have the loop's thread run a callback
+ *
+ * Shape:      hands over and returns; wakes the loop; never waits, takes no lock. What one thread
+ *             posts is run in that order. Work that the loop has taken over keeps it alive until it
+ *             has run. Of what is posted to a loop that is just ending, or has ended, uv_run() can
+ *             know nothing: so hold a rpma_uv_reactor_ref() as long as others may post, from before
+ *             they start to the callback of their last work.
+ *             No post may begin when rpma_uv_reactor_close() has been called; but the callback of
+ *             the last work may call it, even if that post has not returned yet. What was posted
+ *             before runs before the reactor's close callback.
+ * Ownership:  w is the library's until its callback has begun, in which it may be posted again, or
+ *             freed. w->data is set before; the rest need not be initialised.
+ * Completion: cb runs once, in a phase of the loop, never inside this call.
+ * Threads:    any, and this is the only call of which that is true; what the poster has written
+ *             before is visible in the callback. Not from a signal handler.
+ * Errors:     UV_EINVAL  r, w or cb is NULL
+ * Source:     reactor/work.c
+ */
+int rpma_uv_reactor_post(rpma_uv_reactor_t *r, rpma_uv_work_t *w, rpma_uv_work_cb cb);
 
 /*
  * rpma_uv_reactor_stats - copy a reactor's counters
@@ -570,6 +628,16 @@ int rpma_uv_listen(rpma_uv_reactor_t *r, struct rpma_peer *peer, const char *add
  * Source:     reactor/ep.c
  */
 uint16_t rpma_uv_ep_port(const rpma_uv_ep_t *ep);
+
+/*
+ * rpma_uv_ep_unref - the loop need not wait for requests
+ *
+ * Shape:      an open listener keeps the loop alive; one that is unref'd does not, and serves as
+ *             long as the loop runs for other reasons. A request that has arrived is work until it
+ *             was shown. There is no way back.
+ * Source:     reactor/ep.c
+ */
+void rpma_uv_ep_unref(rpma_uv_ep_t *ep);
 
 /*
  * rpma_uv_ep_close - stop listening

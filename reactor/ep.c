@@ -29,6 +29,7 @@ struct rpma_uv_ep {
 	struct conn_reqs reqs;
 	rpma_uv_conn_req_cb cb;
 	void *data;
+	bool is_unrefd; /* it is no hold */
 	bool is_closing;
 	struct rpma_uv__closer closer;
 };
@@ -226,14 +227,23 @@ uint16_t rpma_uv_ep_port(const rpma_uv_ep_t *ep)
 	return ep->cm_id.id != NULL ? ntohs(rdma_get_src_port(ep->cm_id.id)) : 0;
 }
 
+void rpma_uv_ep_unref(rpma_uv_ep_t *ep)
+{
+	if (ep->is_unrefd)
+		return;
+	ep->is_unrefd = true;
+	rpma_uv__reactor_drop(ep->reactor);
+}
+
 static void ep_free(struct rpma_uv__closer *closer)
 {
 	rpma_uv_ep_t *ep = rpma_uv__container_of(closer, rpma_uv_ep_t, closer);
 	struct rpma_uv__reactor *r = ep->reactor;
 
 	TAILQ_REMOVE(&r->eps, ep, link);
+	if (!ep->is_unrefd)
+		rpma_uv__reactor_drop(r);
 	free(ep);
-	rpma_uv__reactor_drop(r);
 	rpma_uv__reactor_child_gone(r);
 }
 

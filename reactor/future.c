@@ -182,6 +182,8 @@ unsigned rpma_uv__futures_run(struct rpma_uv__reactor *r, unsigned most)
 		count++;
 	}
 	/* what is left over stays in front of it */
+	if (!TAILQ_EMPTY(&batch))
+		r->stats.budgets_spent++;
 	TAILQ_CONCAT(&batch, &r->ready, u_link);
 	TAILQ_CONCAT(&r->ready, &batch, u_link);
 	return count;

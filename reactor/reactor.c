@@ -11,8 +11,8 @@
  *   prepare   1 flush   2 run ready callbacks   3 nothing left, not spinning: arm every disarmed
  *             completion queue and poll it AGAIN, reap the ring again; empty -> safe to sleep
  *   poll      completion channels, event channel, the ring's eventfd: note what is ready
- *   check     reap the ring, poll completion queues within a budget, expire deadlines, run ready
- *             callbacks, flush
+ *   check     reap the ring, poll completion queues within a budget, expire deadlines, run work that
+ *             was posted and ready callbacks, each within a budget, flush
  *   closing   close callbacks
  *
  * Nothing is slept upon: queued work keeps the kick active; completions from before the arming are
@@ -42,6 +42,7 @@
 #define RING_ENTRIES_MAX 4096
 #define CQ_ENTRIES       4096
 #define CQ_BUDGET        256
+#define CALLBACK_BUDGET  1024
 #define SPIN_US          50
 #define QUEUE_BOUND      65536
 
@@ -71,66 +72,24 @@ void rpma_uv__reactor_drop(struct rpma_uv__reactor *r)
 		uv_unref((uv_handle_t *)&r->prepare);
 }
 
-/* ---- the turn -------------------------------------------------------------------------------- */
-
-static void flush(struct rpma_uv__reactor *r)
+void rpma_uv_reactor_ref(rpma_uv_reactor_t *reactor)
 {
-	rpma_uv__queues_flush(r);
-	rpma_uv__ring_flush(r);
-}
+	struct rpma_uv__reactor *r = reactor->impl;
 
-/* work that is ours to do now: a sleep would delay it */
-static bool has_work(const struct rpma_uv__reactor *r)
-{
-	return !TAILQ_EMPTY(&r->ready) || !TAILQ_EMPTY(&r->dirty) || r->deadlines_due ||
-	       rpma_uv__ring_has_queued(r);
-}
-
-/* poll instead of sleeping, a little while after something completed and while more is to come */
-static bool is_spinning(struct rpma_uv__reactor *r)
-{
-	if (r->opts.spin_us < 0 || r->posted == 0 || r->spin_until_ns == 0)
-		return false;
-	if (uv_hrtime() < r->spin_until_ns)
-		return true;
-	r->spin_until_ns = 0;
-	return false;
-}
-
-static void prepare_cb(uv_prepare_t *prepare)
-{
-	struct rpma_uv__reactor *r = prepare->data;
-	bool found;
-
-	flush(r);
-	rpma_uv__futures_run(r, UINT_MAX);
-	if (has_work(r))
-		return; /* whoever queued it has kicked */
-	if (is_spinning(r)) {
-		r->stats.spins++;
-		rpma_uv__reactor_kick(r);
+	if (r->is_refd)
 		return;
-	}
-	uv_idle_stop(&r->kick);
-	found = rpma_uv__cqs_arm(r);
-	if (rpma_uv__ring_reap(r))
-		found = true;
-	if (found) {
-		flush(r);
-		rpma_uv__reactor_kick(r);
-	}
+	r->is_refd = true;
+	rpma_uv__reactor_hold(r);
 }
 
-static void check_cb(uv_check_t *check)
+void rpma_uv_reactor_unref(rpma_uv_reactor_t *reactor)
 {
-	struct rpma_uv__reactor *r = check->data;
+	struct rpma_uv__reactor *r = reactor->impl;
 
-	(void)rpma_uv__ring_reap(r);
-	if (rpma_uv__cqs_poll(r, r->opts.cq_budget))
-		rpma_uv__reactor_kick(r);
-	rpma_uv__deadlines_expire(r);
-	rpma_uv__futures_run(r, UINT_MAX);
-	flush(r);
+	if (!r->is_refd)
+		return;
+	r->is_refd = false;
+	rpma_uv__reactor_drop(r);
 }
 
 /* ---- close callbacks ------------------------------------------------------------------------- */
@@ -188,8 +147,8 @@ void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r)
 	assert(r->handles_open > 0);
 	if (--r->handles_open > 0)
 		return;
-	/* operations that were refused meanwhile */
-	while (rpma_uv__futures_run(r, UINT_MAX) > 0)
+	/* work that was posted before, and operations that were refused meanwhile */
+	while (rpma_uv__works_run(r, UINT_MAX) + rpma_uv__futures_run(r, UINT_MAX) > 0)
 		;
 	r->pub->impl = NULL; /* its storage is the user's again from the callback on */
 	if (r->close_cb != NULL)
@@ -205,6 +164,7 @@ static void close_handles(struct rpma_uv__reactor *r)
 	rpma_uv__devices_close(r);
 	rpma_uv__cm_close(r);
 	uv_timer_stop(&r->timer);
+	own_handle_close(r, (uv_handle_t *)&r->works.wake);
 	own_handle_close(r, (uv_handle_t *)&r->timer);
 	own_handle_close(r, (uv_handle_t *)&r->kick);
 	own_handle_close(r, (uv_handle_t *)&r->check);
@@ -223,7 +183,14 @@ static void close_step(struct rpma_uv__reactor *r)
 		r->closing = RPMA_UV__CLOSING_POOLS;
 		rpma_uv__pool_close_all(r);
 	}
-	if (r->closing == RPMA_UV__CLOSING_POOLS && TAILQ_EMPTY(&r->pools)) {
+	if (r->closing == RPMA_UV__CLOSING_POOLS && TAILQ_EMPTY(&r->pools))
+		r->closing = RPMA_UV__CLOSING_POSTS;
+	if (r->closing == RPMA_UV__CLOSING_POSTS) {
+		/* it does not take that thread long; to be looked at again in the next check phase */
+		if (rpma_uv__works_are_posting(r)) {
+			rpma_uv__reactor_kick(r);
+			return;
+		}
 		r->closing = RPMA_UV__CLOSING_HANDLES;
 		close_handles(r);
 	}
@@ -254,6 +221,72 @@ void rpma_uv_reactor_close(rpma_uv_reactor_t *reactor, rpma_uv_close_cb cb, void
 	close_step(r);
 }
 
+/* ---- the turn -------------------------------------------------------------------------------- */
+
+static void flush(struct rpma_uv__reactor *r)
+{
+	rpma_uv__queues_flush(r);
+	rpma_uv__ring_flush(r);
+}
+
+/* work that is ours to do now: a sleep would delay it */
+static bool has_work(const struct rpma_uv__reactor *r)
+{
+	return !TAILQ_EMPTY(&r->ready) || !TAILQ_EMPTY(&r->dirty) || r->deadlines_due ||
+	       rpma_uv__works_are_left(r) || rpma_uv__ring_has_queued(r) ||
+	       r->closing == RPMA_UV__CLOSING_POSTS;
+}
+
+/* poll instead of sleeping, a little while after something completed and while more is to come */
+static bool is_spinning(struct rpma_uv__reactor *r)
+{
+	if (r->opts.spin_us < 0 || r->posted == 0 || r->spin_until_ns == 0)
+		return false;
+	if (uv_hrtime() < r->spin_until_ns)
+		return true;
+	r->spin_until_ns = 0;
+	return false;
+}
+
+static void prepare_cb(uv_prepare_t *prepare)
+{
+	struct rpma_uv__reactor *r = prepare->data;
+	bool found;
+
+	flush(r);
+	rpma_uv__futures_run(r, r->opts.callback_budget);
+	if (has_work(r))
+		return; /* whoever queued it has kicked */
+	if (is_spinning(r)) {
+		r->stats.spins++;
+		rpma_uv__reactor_kick(r);
+		return;
+	}
+	uv_idle_stop(&r->kick);
+	found = rpma_uv__cqs_arm(r);
+	if (rpma_uv__ring_reap(r))
+		found = true;
+	if (found) {
+		flush(r);
+		rpma_uv__reactor_kick(r);
+	}
+}
+
+static void check_cb(uv_check_t *check)
+{
+	struct rpma_uv__reactor *r = check->data;
+
+	(void)rpma_uv__ring_reap(r);
+	if (rpma_uv__cqs_poll(r, r->opts.cq_budget))
+		rpma_uv__reactor_kick(r);
+	rpma_uv__deadlines_expire(r);
+	rpma_uv__works_run(r, r->opts.callback_budget);
+	rpma_uv__futures_run(r, r->opts.callback_budget);
+	flush(r);
+	if (r->closing == RPMA_UV__CLOSING_POSTS)
+		close_step(r);
+}
+
 /* ---- init ------------------------------------------------------------------------------------ */
 
 /* what the caller was built with may be shorter or longer than what we know: 0 means default */
@@ -273,6 +306,8 @@ static int opts_take(rpma_uv_reactor_opts_t *opts, const rpma_uv_reactor_opts_t 
 		opts->cq_entries = CQ_ENTRIES;
 	if (opts->cq_budget == 0)
 		opts->cq_budget = CQ_BUDGET;
+	if (opts->callback_budget == 0)
+		opts->callback_budget = CALLBACK_BUDGET;
 	if (opts->spin_us == 0)
 		opts->spin_us = SPIN_US;
 	if (opts->queue_bound == 0)
@@ -334,11 +369,16 @@ int rpma_uv_reactor_init(
 	r->pub = reactor;
 	r->loop = loop;
 	lists_init(r);
+	ret = rpma_uv__works_init(r);
+	if (ret)
+		goto err_scratch_free;
 	handles_init(r);
 	reactor->loop = loop;
 	reactor->impl = r;
 	return 0;
 
+err_scratch_free:
+	free(r->scratch);
 err_free:
 	free(r);
 	return ret;

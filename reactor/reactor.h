@@ -21,6 +21,7 @@
 #include "deadline.h"
 #include "future.h"
 #include "librpma_uv.h"
+#include "work.h"
 
 struct rpma_uv__cm;
 struct rpma_uv__device;
@@ -43,6 +44,7 @@ enum rpma_uv__closing {
 	RPMA_UV__CLOSING_PEERS, /* connections, listeners, lookups; transfers drain */
 	RPMA_UV__CLOSING_FILES,
 	RPMA_UV__CLOSING_POOLS,
+	RPMA_UV__CLOSING_POSTS, /* a thread is still on its way out of rpma_uv_reactor_post() */
 	RPMA_UV__CLOSING_HANDLES, /* ring, devices, channel, the loop's handles */
 };
 
@@ -70,6 +72,7 @@ struct rpma_uv__reactor {
 	uv_idle_t kick;
 	uv_timer_t timer;
 	unsigned holds;
+	bool is_refd; /* one of them is the program's own */
 	unsigned in_callback; /* depth of user callbacks */
 	uint64_t spin_until_ns; /* of uv_hrtime(): poll instead of sleeping until then */
 	struct rpma_uv__deadline *deadlines; /* root of the heap */
@@ -80,6 +83,8 @@ struct rpma_uv__reactor {
 	struct rpma_uv__promises promises;
 	struct rpma_uv__slab_block *slab_blocks;
 	void *slab_free;
+
+	struct rpma_uv__works works;
 
 	/* children */
 	struct rpma_uv__conns conns;

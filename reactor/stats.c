@@ -9,4 +9,5 @@ void rpma_uv_reactor_stats(const rpma_uv_reactor_t *reactor, rpma_uv_reactor_sta
 {
 	*stats = reactor->impl->stats;
 	stats->posted = reactor->impl->posted;
+	stats->holds = reactor->impl->holds;
 }
