@@ -4,16 +4,18 @@
 /*
  * check.c - runs the checks, each in its own process, and reports them as TAP does
  *
- *	conformance [--list] [--only PATTERN]
+ *	PROGRAM [--list] [--only PATTERN]
  *
  * PATTERN is looked for in `area: fact [page]`, as fnmatch(3) does with a `*` at either end. The
- * numbers are those of the whole list whatever is chosen. ADDR is the device's address.
+ * numbers are those of the whole list whatever is chosen. ADDR is the device's address. What is
+ * checked is the program's: check_areas.
  */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,35 +26,6 @@
 
 #define EXIT_SKIP     77
 #define LIMIT_SECONDS 60
-
-static const struct area areas[] = {
-	{ "channel", channel_checks },
-	{ "id", id_checks },
-	{ "option", option_checks },
-	{ "resolve", resolve_checks },
-	{ "connect", connect_checks },
-	{ "parameters", param_checks },
-	{ "reject", reject_checks },
-	{ "disconnect", disconnect_checks },
-	{ "state", state_checks },
-	{ "memory", mr_checks },
-	{ "cq", cq_checks },
-	{ "notify", notify_checks },
-	{ "qp", qp_checks },
-	{ "by hand", raw_checks },
-	{ "post", post_checks },
-	{ "data", data_checks },
-	{ "atomic", atomic_checks },
-	{ "order", order_checks },
-	{ "error", error_checks },
-	{ "access", access_checks },
-	{ "flush", flush_checks },
-	{ "srq", srq_checks },
-	{ "async", async_checks },
-	{ "device", device_checks },
-	{ "extended", extended_checks },
-	{ "process", process_checks },
-};
 
 enum outcome { PASSED, FAILED, SKIPPED, OUTCOMES };
 
@@ -76,6 +49,16 @@ void check_equal(const char *file, int line, const char *what, long long got, lo
 	dprintf(report_fd, "%s:%d: %s is %lld, not %lld (errno %d)\n", name ? name + 1 : file, line,
 		what, got, expected, errno);
 	_exit(EXIT_FAILURE);
+}
+
+void check_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vdprintf(report_fd, format, args);
+	va_end(args);
+	dprintf(report_fd, "\n");
 }
 
 _Noreturn void check_skip(const char *reason)
@@ -140,14 +123,23 @@ static enum outcome run_and_print(int number, const char *title, const struct ch
 	enum outcome outcome = run(check, message, sizeof(message));
 
 	printf("%sok %d - %s", outcome == FAILED ? "not " : "", number, title);
-	if (outcome == SKIPPED)
+	if (outcome == SKIPPED) {
 		printf(" # skip %s", message);
-	else
+	} else {
 		printf("%s\n", check->differs ? " # differs" : "");
-	if (outcome == FAILED)
 		print_message(message);
+	}
 	fflush(stdout);
 	return outcome;
+}
+
+static void title_of(
+	char *title, size_t size, const struct area *area, const struct check *check)
+{
+	if (check->page != NULL)
+		snprintf(title, size, "%s: %s [%s]", area->name, check->fact, check->page);
+	else
+		snprintf(title, size, "%s: %s", area->name, check->fact);
 }
 
 static int run_all(bool list, const char *pattern)
@@ -156,11 +148,10 @@ static int run_all(bool list, const char *pattern)
 	int counts[OUTCOMES] = { 0 };
 	int number = 0;
 
-	for (size_t a = 0; a < sizeof(areas) / sizeof(areas[0]); a++) {
-		for (const struct check *check = areas[a].checks; check->fact != NULL; check++) {
+	for (const struct area *area = check_areas; area->name != NULL; area++) {
+		for (const struct check *check = area->checks; check->fact != NULL; check++) {
 			number++;
-			snprintf(title, sizeof(title), "%s: %s [%s]", areas[a].name, check->fact,
-				check->page);
+			title_of(title, sizeof(title), area, check);
 			if (fnmatch(pattern, title, 0) != 0)
 				continue;
 			if (list)

@@ -2,7 +2,7 @@
 /* Copyright 2026, rpma-uv contributors */
 
 /*
- * check.h - one fact about an RDMA device, and how it is reported
+ * check.h - one fact about an RDMA device or a library, and how it is reported
  *
  * Every check is a function that runs in a process of its own, forked before anything has touched
  * the device. It returns when its fact is so; MUST() and SKIP() end the process otherwise. A check
@@ -17,7 +17,7 @@
 
 struct check {
 	const char *fact; /* what is so; NULL ends an area */
-	const char *page; /* where it is written */
+	const char *page; /* where it is written; NULL: the area's name has it */
 	void (*run)(void);
 	bool differs; /* the page says otherwise: README.md has the reason */
 };
@@ -27,13 +27,8 @@ struct area {
 	const struct check *checks;
 };
 
-extern const struct check channel_checks[], id_checks[], option_checks[], resolve_checks[];
-extern const struct check connect_checks[], param_checks[], reject_checks[], disconnect_checks[];
-extern const struct check state_checks[], mr_checks[], cq_checks[], notify_checks[], qp_checks[];
-extern const struct check raw_checks[], post_checks[], data_checks[], atomic_checks[];
-extern const struct check order_checks[], error_checks[], access_checks[], flush_checks[];
-extern const struct check srq_checks[], async_checks[], device_checks[], extended_checks[];
-extern const struct check process_checks[];
+/* what the program checks; without a name: the end */
+extern const struct area check_areas[];
 
 /* end the check as failed when something is not so; say where */
 #define MUST(what)                                             \
@@ -55,6 +50,9 @@ extern const struct check process_checks[];
 
 _Noreturn void check_fail(const char *file, int line, const char *what);
 void check_equal(const char *file, int line, const char *what, long long got, long long expected);
+
+/* what a check has seen, for who reads the report; a line without its end */
+__attribute__((format(printf, 1, 2))) void check_note(const char *format, ...);
 
 /* end the check as skipped: this device or machine has not what it needs */
 _Noreturn void check_skip(const char *reason);

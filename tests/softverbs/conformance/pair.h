@@ -15,6 +15,7 @@
 #include <rdma/rdma_cma.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "wait.h"
 
 #define BUFFER_SIZE (1 << 20)
@@ -125,9 +126,5 @@ int op_post(struct side *side, const struct op *op);
 
 int recv_post(struct side *side, uint64_t id, size_t at, size_t len);
 #define RECV(side, id, at, len) MUST_EQ(recv_post((side), (id), (at), (len)), 0)
-
-void fill(uint8_t *at, size_t len, unsigned int seed);
-bool filled(const uint8_t *at, size_t len, unsigned int seed);
-bool zeroed(const void *at, size_t len);
 
 #endif /* CONFORMANCE_PAIR_H */

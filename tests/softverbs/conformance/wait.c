@@ -13,7 +13,7 @@
 
 #include "wait.h"
 
-static int64_t now_ms(void)
+int64_t now_ms(void)
 {
 	struct timespec t;
 

@@ -18,6 +18,9 @@
 #define WAIT_MS  20000
 #define QUIET_MS 150
 
+/* of a clock that only goes forward */
+int64_t now_ms(void);
+
 /* is there something to read from fd within ms milliseconds? */
 bool readable(int fd, int ms);
 
