@@ -108,6 +108,7 @@ bool sv_id_enter_locked(struct sv_id *id);
 #define sv_id_enter(id) (!SV_DEAD(SV_ID, &(id)->base) && sv_id_enter_locked(id))
 int sv_id_bind(struct sv_id *id, const struct sockaddr *addr); /* 0 or an errno */
 void sv_id_free(struct sv_id *id); /* hangs up; nobody knows it any more */
+unsigned sv_ids_orphan(struct rdma_event_channel *channel); /* they end with it; how many */
 struct rdma_event_channel *sv_channel_new(void);
 void sv_channel_free(struct rdma_event_channel *channel);
 

@@ -86,13 +86,20 @@ SV_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 	return channel;
 }
 
+/* a kernel ends what is left on a descriptor that is closed */
 SV_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *base)
 {
+	unsigned left;
+
 	if (SV_DEAD(SV_EVENT_CHANNEL, base))
 		return;
 	sv_lock();
-	if (sv_event_channel(base)->generation == sv_device.generation)
+	if (sv_event_channel(base)->generation == sv_device.generation) {
+		left = sv_ids_orphan(base);
+		if (left > 0)
+			sv_misuse(SV_SITE, "rdma_destroy_event_channel with %u ids on it", left);
 		sv_channel_free(base);
+	}
 	sv_unlock();
 }
 

@@ -59,7 +59,8 @@ struct sv_id *sv_id_new(struct rdma_event_channel *channel, void *context, enum 
 	return id;
 }
 
-void sv_id_free(struct sv_id *id)
+/* nothing happens to it any more */
+static void end(struct sv_id *id)
 {
 	sv_cm_hang_up(id);
 	sv_events_drop(id);
@@ -67,6 +68,36 @@ void sv_id_free(struct sv_id *id)
 	if (id->listener.wire != NULL)
 		sv_wire->unbind(&id->listener);
 	list_remove(&id->node);
+}
+
+static struct sv_id *first_on(struct rdma_event_channel *channel)
+{
+	list_each(struct sv_id, id, &sv_device.ids, node)
+	{
+		if (id->base.channel == channel)
+			return id;
+	}
+	return NULL;
+}
+
+unsigned sv_ids_orphan(struct rdma_event_channel *channel)
+{
+	struct sv_id *id;
+	unsigned count = 0;
+
+	/* ending one may end others: start again each time */
+	while ((id = first_on(channel)) != NULL) {
+		end(id);
+		id->generation = sv_device.generation - 1; /* calls on it fail with ENODEV */
+		id->base.channel = NULL;
+		count++;
+	}
+	return count;
+}
+
+void sv_id_free(struct sv_id *id)
+{
+	end(id);
 	if (id->sync)
 		sv_channel_free(id->base.channel);
 	free(id->ep_attr);

@@ -133,8 +133,7 @@ static enum outcome run_and_print(int number, const char *title, const struct ch
 	return outcome;
 }
 
-static void title_of(
-	char *title, size_t size, const struct area *area, const struct check *check)
+static void title_of(char *title, size_t size, const struct area *area, const struct check *check)
 {
 	if (check->page != NULL)
 		snprintf(title, size, "%s: %s [%s]", area->name, check->fact, check->page);

@@ -96,6 +96,22 @@ static void event_acked_twice(void)
 	rdma_destroy_event_channel(channel);
 }
 
+/* the ids end with it: the peer is told, and nothing comes for them any more */
+static void channel_in_use(void)
+{
+	struct rdma_event_channel *channel;
+	struct pair p;
+
+	pair_listen(&p, &(struct pair_options){ 0 });
+	pair_resolve(&p);
+	pair_request(&p);
+	channel = p.listener->channel;
+	rdma_destroy_event_channel(channel);
+	MUST_ERRNO(rdma_listen(p.listener, 1), ENODEV);
+	cm_expect(p.c.channel, RDMA_CM_EVENT_REJECTED);
+	exit(EXIT_SUCCESS);
+}
+
 static void queue_pair_after_destroy(void)
 {
 	struct ibv_recv_wr wr = { 0 };
@@ -247,6 +263,7 @@ const struct test_case cases[] = {
 	{ "too_few_acks", too_few_acks, .says = "waits for events to be acknowledged" },
 	{ "event_acked_twice", event_acked_twice,
 		.says = "rdma_ack_cm_event on an event that has gone at softverbs_strict" },
+	{ "channel_in_use", channel_in_use, .says = "rdma_destroy_event_channel with 2 ids on it" },
 	{ "queue_pair_after_destroy", queue_pair_after_destroy,
 		.says = "ibv_post_recv on a queue pair that has gone at softverbs_strict" },
 	{ "queue_after_destroy", queue_after_destroy,
