@@ -1071,7 +1071,7 @@ enum rpma_flush_type { RPMA_FLUSH_TYPE_PERSISTENT, RPMA_FLUSH_TYPE_VISIBILITY };
 #define RPMA_F_COMPLETION_ALWAYS   (1 << 1 | RPMA_F_COMPLETION_ON_ERROR)
 
 /* flush and atomic write only: emulated, though the device has the operation itself */
-#define RPMA_F_EMULATED (1 << 8)
+#define RPMA_F_EMULATED (1 << 9)
 
 /* bytes that an atomic write moves, and what its destination is aligned to */
 #define RPMA_ATOMIC_WRITE_ALIGNMENT 8
