@@ -35,6 +35,7 @@ tests=(
 	iproute2            # ip, and rdma
 	kmod                # ... its modules, ...
 	libcmocka-dev
+	librpma-dev         # the original, to run against
 	man-db              # manual pages, read by this ...
 	mandoc              # ... and by that
 	openssl

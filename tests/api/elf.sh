@@ -1,5 +1,6 @@
 #!/bin/bash
-# elf.sh LIBRARY LINK - the names by which librpma is found, and the libraries and versions it asks for
+# elf.sh LIBRARY LINK [ORIGINAL] - the names by which librpma is found, and the libraries and versions it
+# asks for; the original is found by the same name, and asks for the same libraries
 set -euo pipefail
 
 # expect WHAT WANTED FOUND
@@ -8,10 +9,10 @@ expect()
 	[[ $2 == "$3" ]] || { printf '%s\nwanted: %s\nfound:  %s\n' "$1" "$2" "$3" >&2; exit 1; }
 }
 
-# dynamic TAG - the values of a tag, sorted, on one line
+# dynamic TAG [LIBRARY] - the values of a tag, sorted, on one line
 dynamic()
 {
-	readelf -d "$lib" | sed -n "s/.*($1).*\[\(.*\)\].*/\1/p" | LC_ALL=C sort | xargs
+	readelf -d "${2-$lib}" | sed -n "s/.*($1).*\[\(.*\)\].*/\1/p" | LC_ALL=C sort | xargs
 }
 
 # needs PREFIX - the versions of a provider's symbols that are asked for
@@ -27,3 +28,7 @@ expect SONAME librpma.so.0 "$(dynamic SONAME)"
 expect NEEDED "libc.so.6 libibverbs.so.1 librdmacm.so.1" "$(dynamic NEEDED)"
 expect "versions of librdmacm" RDMACM_1.0 "$(needs RDMACM)"
 expect "versions of libibverbs" "IBVERBS_1.0 IBVERBS_1.1" "$(needs IBVERBS)"
+if [[ -n ${3-} ]]; then
+	expect "SONAME of the original" "$(dynamic SONAME "$3")" "$(dynamic SONAME)"
+	expect "NEEDED of the original" "$(dynamic NEEDED "$3")" "$(dynamic NEEDED)"
+fi
