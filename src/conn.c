@@ -13,7 +13,6 @@
  */
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "conn.h"
@@ -21,13 +20,6 @@
 #include "id.h"
 #include "log.h"
 #include "native.h"
-
-struct rpma_conn {
-	struct rpma__link *link;
-	struct rpma__flush *flush;
-	struct ibv_qp_ex *native_qp; /* NULL: no native operations */
-	atomic_bool direct_write_to_pmem; /* what the peer declared */
-};
 
 int rpma__conn_new(struct rpma__link *link, struct rpma_conn **conn_ptr)
 {
@@ -38,7 +30,8 @@ int rpma__conn_new(struct rpma__link *link, struct rpma_conn **conn_ptr)
 		return RPMA_E_NOMEM;
 
 	conn->link = link;
-	conn->native_qp = rpma__native_qp(link->id->qp);
+	conn->qp = link->id->qp;
+	conn->native_qp = rpma__native_qp(conn->qp);
 	atomic_init(&conn->direct_write_to_pmem, false);
 	/* needed beside a native flush too: not all regions take one */
 	ret = rpma__flush_new(link->peer, &conn->flush);
@@ -58,26 +51,6 @@ err_flush_delete:
 err_free:
 	RPMA__UNDO(free(conn));
 	return ret;
-}
-
-struct ibv_qp *rpma__conn_get_qp(const struct rpma_conn *conn)
-{
-	return conn->link->id->qp;
-}
-
-struct ibv_qp_ex *rpma__conn_get_native_qp(const struct rpma_conn *conn)
-{
-	return conn->native_qp;
-}
-
-const struct rpma__flush *rpma__conn_get_flush(const struct rpma_conn *conn)
-{
-	return conn->flush;
-}
-
-bool rpma__conn_is_direct_write(const struct rpma_conn *conn)
-{
-	return atomic_load(&conn->direct_write_to_pmem);
 }
 
 int rpma_conn_get_event_fd(const struct rpma_conn *conn, int *fd)

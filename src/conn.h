@@ -8,9 +8,20 @@
 #ifndef RPMA_CONN_H
 #define RPMA_CONN_H
 
+#include <stdatomic.h>
+
 #include "flush.h"
 #include "librpma.h"
 #include "link.h"
+
+/* what posts comes first */
+struct rpma_conn {
+	struct ibv_qp *qp; /* the link's */
+	struct ibv_qp_ex *native_qp; /* NULL: no native operations */
+	struct rpma__flush *flush; /* where emulated flushes read to */
+	atomic_bool direct_write_to_pmem; /* what the peer declared */
+	struct rpma__link *link;
+};
 
 /*
  * rpma__conn_new - make a connection that is not started yet; it takes the link over on success
@@ -22,17 +33,5 @@
  * - RPMA_E_PROVIDER  rdma_cm or the device refuses; errno tells why
  */
 int rpma__conn_new(struct rpma__link *link, struct rpma_conn **conn_ptr);
-
-/* the queue pair, for posting */
-struct ibv_qp *rpma__conn_get_qp(const struct rpma_conn *conn);
-
-/* its interface for native operations; NULL: it has none */
-struct ibv_qp_ex *rpma__conn_get_native_qp(const struct rpma_conn *conn);
-
-/* where its emulated flushes read to */
-const struct rpma__flush *rpma__conn_get_flush(const struct rpma_conn *conn);
-
-/* did the peer declare that writes go directly to persistent memory? */
-bool rpma__conn_is_direct_write(const struct rpma_conn *conn);
 
 #endif /* RPMA_CONN_H */

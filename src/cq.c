@@ -201,6 +201,18 @@ int rpma_cq_wait(struct rpma_cq *cq)
 	return arm(cq->ibv_cq);
 }
 
+/* what a poll returned that is no count of completions; out of the way of those that are */
+__attribute__((cold, noinline)) static int refused(int num_entries, int count)
+{
+	if (count < 0) {
+		errno = EIO; /* drivers do not say why */
+		RPMA_LOG_PROVIDER("ibv_poll_cq(num_entries=%d) = %d", num_entries, count);
+		return RPMA_E_PROVIDER;
+	}
+	RPMA_LOG_ERROR("ibv_poll_cq() returned %d completions, not %d at most", count, num_entries);
+	return RPMA_E_UNKNOWN;
+}
+
 int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *num_entries_got)
 {
 	int count;
@@ -209,20 +221,12 @@ int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *
 		return RPMA_E_INVAL;
 
 	count = ibv_poll_cq(cq->ibv_cq, num_entries, wc);
+	if (count > 0 && count <= num_entries) {
+		if (num_entries_got)
+			*num_entries_got = count;
+		return 0;
+	}
 	if (count == 0)
 		return RPMA_E_NO_COMPLETION; /* not logged: programs poll in a loop */
-	if (count < 0) {
-		errno = EIO; /* drivers do not say why */
-		RPMA_LOG_PROVIDER("ibv_poll_cq(num_entries=%d) = %d", num_entries, count);
-		return RPMA_E_PROVIDER;
-	}
-	if (count > num_entries) {
-		RPMA_LOG_ERROR("ibv_poll_cq() returned %d completions, not %d at most", count,
-			num_entries);
-		return RPMA_E_UNKNOWN;
-	}
-
-	if (num_entries_got)
-		*num_entries_got = count;
-	return 0;
+	return refused(num_entries, count);
 }

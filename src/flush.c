@@ -76,8 +76,7 @@ int rpma__flush_delete(struct rpma__flush **flush_ptr)
 int rpma__flush_check(const struct rpma_mr_remote *dst, size_t offset, size_t len,
 	enum rpma_flush_type type, bool is_direct_write)
 {
-	int usage = RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY;
-	int usages = 0;
+	uint32_t usage = RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY;
 
 	if (type == RPMA_FLUSH_TYPE_PERSISTENT) {
 		usage = RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT;
@@ -89,8 +88,7 @@ int rpma__flush_check(const struct rpma_mr_remote *dst, size_t offset, size_t le
 	} else if (type != RPMA_FLUSH_TYPE_VISIBILITY) {
 		return RPMA_E_INVAL;
 	}
-	(void)rpma_mr_remote_get_flush_type(dst, &usages);
-	if (!(usages & usage)) {
+	if (!(dst->usage & usage)) {
 		RPMA_LOG_ERROR("the remote region was not registered for flushes to %s",
 			type == RPMA_FLUSH_TYPE_PERSISTENT ? "persistence" : "visibility");
 		return RPMA_E_NOSUPP;
@@ -101,15 +99,13 @@ int rpma__flush_check(const struct rpma_mr_remote *dst, size_t offset, size_t le
 void rpma__flush_read(const struct rpma__flush *flush, const struct rpma_mr_remote *dst,
 	size_t offset, struct ibv_sge *sge, uint64_t *addr, uint32_t *rkey)
 {
-	size_t size = 0;
 	size_t len = READ_SIZE;
 
 	/* a region may be smaller, and a flush may be of its last bytes */
-	(void)rpma_mr_remote_get_size(dst, &size);
-	if (len > size)
-		len = size;
-	if (offset > size - len)
-		offset = size - len;
+	if (len > dst->size)
+		len = dst->size;
+	if (offset > dst->size - len)
+		offset = dst->size - len;
 	(void)rpma__mr_local_sge(flush->mr, 0, len, sge);
 	(void)rpma__mr_remote_target(dst, offset, len, addr, rkey);
 }

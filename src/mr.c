@@ -39,19 +39,6 @@
 /* the device itself writes into regions of these usages */
 #define USAGE_WRITTEN (RPMA_MR_USAGE_READ_DST | RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_RECV)
 
-struct rpma_mr_local {
-	struct ibv_mr *ibv_mr;
-	int usage; /* as its descriptor tells it */
-};
-
-/* no padding before usage: two regions of one descriptor are equal byte by byte */
-struct rpma_mr_remote {
-	uint64_t addr;
-	uint64_t size;
-	uint32_t rkey;
-	uint32_t usage;
-};
-
 struct descriptor {
 	uint64_t addr;
 	uint64_t size;
@@ -60,48 +47,6 @@ struct descriptor {
 } __attribute__((packed));
 
 static_assert(sizeof(struct descriptor) == 21, "the wire format is 21 bytes");
-
-/* where a native flush is not possible although the device has it */
-#define USAGE_NO_NATIVE_FLUSH (RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV)
-
-static bool is_inside(uint64_t size, size_t offset, size_t len)
-{
-	return len <= size && offset <= size - len;
-}
-
-int rpma__mr_local_sge(
-	const struct rpma_mr_local *mr, size_t offset, size_t len, struct ibv_sge *sge)
-{
-	if (len > UINT32_MAX || !is_inside(mr->ibv_mr->length, offset, len))
-		return RPMA_E_INVAL;
-
-	sge->addr = (uint64_t)(uintptr_t)mr->ibv_mr->addr + offset;
-	sge->length = (uint32_t)len;
-	sge->lkey = mr->ibv_mr->lkey;
-	return 0;
-}
-
-int rpma__mr_remote_target(
-	const struct rpma_mr_remote *mr, size_t offset, size_t len, uint64_t *addr, uint32_t *rkey)
-{
-	if (len > UINT32_MAX || !rpma__mr_remote_contains(mr, offset, len))
-		return RPMA_E_INVAL;
-
-	*addr = mr->addr + offset;
-	*rkey = mr->rkey;
-	return 0;
-}
-
-bool rpma__mr_remote_contains(const struct rpma_mr_remote *mr, size_t offset, size_t len)
-{
-	/* a descriptor may claim a size with which the address wraps around */
-	return is_inside(mr->size, offset, len) && offset + len <= UINT64_MAX - mr->addr;
-}
-
-bool rpma__mr_remote_takes_native_flush(const struct rpma_mr_remote *mr)
-{
-	return (mr->usage & USAGE_NO_NATIVE_FLUSH) != USAGE_NO_NATIVE_FLUSH;
-}
 
 /* registers with the access asked for, else with the closest that the memory allows */
 static struct ibv_mr *reg_with(
@@ -140,7 +85,7 @@ static struct ibv_mr *reg_mr(struct rpma_peer *peer, void *ptr, size_t size, int
 		native = rpma__native_weaker(native);
 		ibv_mr = reg_with(peer, ptr, size, *usage_ptr, access | (int)native);
 		if (ibv_mr)
-			*usage_ptr |= USAGE_NO_NATIVE_FLUSH;
+			*usage_ptr |= RPMA__MR_USAGE_NO_NATIVE_FLUSH;
 	}
 	return ibv_mr;
 }

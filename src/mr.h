@@ -4,6 +4,9 @@
 /*
  * mr.h - local and remote regions, as operations use them
  *
+ * Every operation compares its ranges with its regions, so that is inlined; the reactor does it
+ * too, which is of the same build.
+ *
  * ERRORS
  * - RPMA_E_INVAL  the range [offset, offset + len) is not inside the region, or len is above
  *   UINT32_MAX
@@ -12,21 +15,68 @@
 #ifndef RPMA_MR_H
 #define RPMA_MR_H
 
-#include "export.h"
 #include "librpma.h"
 
-/* the range of a local region as an element of a work request; untouched on failure */
-RPMA_PRIVATE_API int rpma__mr_local_sge(
-	const struct rpma_mr_local *mr, size_t offset, size_t len, struct ibv_sge *sge);
+struct rpma_mr_local {
+	struct ibv_mr *ibv_mr;
+	int usage; /* as its descriptor tells it */
+};
 
-/* the range of a remote region as a work request's target; untouched on failure */
-RPMA_PRIVATE_API int rpma__mr_remote_target(
-	const struct rpma_mr_remote *mr, size_t offset, size_t len, uint64_t *addr, uint32_t *rkey);
+/* no padding before usage: two regions of one descriptor are equal byte by byte */
+struct rpma_mr_remote {
+	uint64_t addr;
+	uint64_t size;
+	uint32_t rkey;
+	uint32_t usage;
+};
+
+/* where a native flush is not possible although the device has it */
+#define RPMA__MR_USAGE_NO_NATIVE_FLUSH (RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV)
+
+static inline bool rpma__mr_is_inside(uint64_t size, size_t offset, size_t len)
+{
+	return len <= size && offset <= size - len;
+}
 
 /* is the range inside a remote region? of any length: nothing is moved by it */
-bool rpma__mr_remote_contains(const struct rpma_mr_remote *mr, size_t offset, size_t len);
+static inline bool rpma__mr_remote_contains(
+	const struct rpma_mr_remote *mr, size_t offset, size_t len)
+{
+	/* a descriptor may claim a size with which the address wraps around */
+	return rpma__mr_is_inside(mr->size, offset, len) && offset + len <= UINT64_MAX - mr->addr;
+}
+
+/* the range of a local region as an element of a work request; untouched on failure */
+static inline int rpma__mr_local_sge(
+	const struct rpma_mr_local *mr, size_t offset, size_t len, struct ibv_sge *sge)
+{
+	const struct ibv_mr *const ibv_mr = mr->ibv_mr;
+
+	if (len > UINT32_MAX || !rpma__mr_is_inside(ibv_mr->length, offset, len))
+		return RPMA_E_INVAL;
+
+	sge->addr = (uint64_t)(uintptr_t)ibv_mr->addr + offset;
+	sge->length = (uint32_t)len;
+	sge->lkey = ibv_mr->lkey;
+	return 0;
+}
+
+/* the range of a remote region as a work request's target; untouched on failure */
+static inline int rpma__mr_remote_target(
+	const struct rpma_mr_remote *mr, size_t offset, size_t len, uint64_t *addr, uint32_t *rkey)
+{
+	if (len > UINT32_MAX || !rpma__mr_remote_contains(mr, offset, len))
+		return RPMA_E_INVAL;
+
+	*addr = mr->addr + offset;
+	*rkey = mr->rkey;
+	return 0;
+}
 
 /* may a native flush go to a remote region? */
-RPMA_PRIVATE_API bool rpma__mr_remote_takes_native_flush(const struct rpma_mr_remote *mr);
+static inline bool rpma__mr_remote_takes_native_flush(const struct rpma_mr_remote *mr)
+{
+	return (mr->usage & RPMA__MR_USAGE_NO_NATIVE_FLUSH) != RPMA__MR_USAGE_NO_NATIVE_FLUSH;
+}
 
 #endif /* RPMA_MR_H */
