@@ -339,6 +339,16 @@ int rdma_establish(struct rdma_cm_id *cm_id)
 	return 0;
 }
 
+int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
+{
+	if (double__enter("rdma_notify"))
+		return -1;
+	if (event == IBV_EVENT_COMM_EST)
+		double_push_cm(id, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, 0);
+	double__leave();
+	return 0;
+}
+
 int rdma_reject(struct rdma_cm_id *cm_id, const void *data, uint8_t len)
 {
 	struct id *id = OF(id, id, cm_id);

@@ -270,7 +270,12 @@ unsigned double_flush(struct ibv_qp *ibv_qp)
 
 void double__qp_error(struct ibv_qp *ibv_qp)
 {
+	const bool was_right = ibv_qp->state != IBV_QPS_ERR;
+
 	ibv_qp->state = IBV_QPS_ERR;
-	if (double__auto & DOUBLE_AUTO_FLUSH)
-		(void)double_flush(ibv_qp);
+	if (!(double__auto & DOUBLE_AUTO_FLUSH))
+		return;
+	(void)double_flush(ibv_qp);
+	if (ibv_qp->srq && was_right)
+		double_push_async(IBV_EVENT_QP_LAST_WQE_REACHED, ibv_qp);
 }

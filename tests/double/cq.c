@@ -161,6 +161,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv_cq)
 			cq->fetched, cq->acked);
 	if (cq->async_unacked)
 		double__problem("completion queue destroyed with unacknowledged async events");
+	double__drop_async(ibv_cq);
 	if (cq->cq.channel) {
 		drop_cq_events(cq);
 		OF(comp_channel, channel, cq->cq.channel)->object.refs--;

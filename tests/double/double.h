@@ -80,7 +80,8 @@ enum double_auto_bits {
 	DOUBLE_AUTO_CM = 1 << 0, /* each step of a connection is followed by its event */
 	DOUBLE_AUTO_DATA =
 		1 << 1, /* work requests complete where they are posted, and move bytes */
-	DOUBLE_AUTO_FLUSH = 1 << 2, /* a queue pair in error flushes at once */
+	/* a queue pair in error flushes at once; on a shared receive queue: has taken its last */
+	DOUBLE_AUTO_FLUSH = 1 << 2,
 };
 
 /*
@@ -230,7 +231,12 @@ struct double_advice {
 };
 const struct double_advice *double_last_advice(void);
 
-/* queues an asynchronous event; element is a queue pair, a completion queue, or NULL */
+/*
+ * queues an asynchronous event; element is a queue pair, a completion queue, a shared receive
+ * queue, or NULL: port 1. What is not fetched goes with the object.
+ */
 void double_push_async(enum ibv_event_type type, void *element);
+void double_push_async_port(enum ibv_event_type type, int port);
+unsigned double_async_pending(void); /* not fetched */
 
 #endif /* RPMA_DOUBLE_H */

@@ -85,6 +85,7 @@ void double__qp_free(struct ibv_qp *ibv_qp)
 
 	if (qp->async_unacked)
 		double__problem("queue pair destroyed with unacknowledged async events");
+	double__drop_async(ibv_qp);
 	if (qp->paired)
 		qp->paired->paired = NULL;
 	OF(pd, pd, ibv_qp->pd)->object.refs--;

@@ -53,6 +53,9 @@ int ibv_destroy_srq(struct ibv_srq *ibv_srq)
 		double__leave();
 		return EBUSY;
 	}
+	if (srq->async_unacked)
+		double__problem("shared receive queue destroyed with unacknowledged async events");
+	double__drop_async(ibv_srq);
 	OF(pd, pd, ibv_srq->pd)->object.refs--;
 	double__cq_forget_srq(srq);
 	if (fails) {

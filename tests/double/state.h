@@ -136,6 +136,7 @@ struct srq {
 	struct ibv_srq srq;
 	struct ibv_srq_init_attr attr;
 	struct queue rq;
+	unsigned async_unacked;
 };
 
 struct qp {
@@ -194,6 +195,7 @@ void double__cq_reset(void);
 
 struct ibv_mr *double__find_mr(uint32_t key, uint64_t addr, uint64_t len, int access);
 void double__verbs_reset(void);
+void double__drop_async(const void *element);
 
 /* qp.c */
 

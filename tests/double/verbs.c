@@ -295,12 +295,32 @@ static unsigned *async_counter(const struct ibv_async_event *event)
 	case IBV_EVENT_SQ_DRAINED:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		return &OF(qp, qp, event->element.qp)->async_unacked;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		return &OF(srq, srq, event->element.srq)->async_unacked;
 	default:
 		return NULL;
 	}
 }
 
-void double_push_async(enum ibv_event_type type, void *element)
+void double__drop_async(const void *element)
+{
+	struct async_event **event = &async_first;
+
+	while (*event) {
+		struct async_event *dropped = *event;
+
+		if ((const void *)dropped->event.element.qp != element) {
+			event = &dropped->next;
+			continue;
+		}
+		*event = dropped->next;
+		double__bell_unring(&async_bell);
+		free(dropped);
+	}
+}
+
+static void push_async(const struct ibv_async_event *what)
 {
 	struct async_event *event = calloc(1, sizeof(*event)), **end;
 
@@ -308,16 +328,42 @@ void double_push_async(enum ibv_event_type type, void *element)
 		abort();
 	(void)double_ctx();
 	double__lock();
-	event->event.event_type = type;
-	if (element)
-		event->event.element.qp = element;
-	else
-		event->event.element.port_num = 1;
+	event->event = *what;
 	for (end = &async_first; *end; end = &(*end)->next)
 		;
 	*end = event;
 	double__bell_ring(&async_bell);
 	double__leave();
+}
+
+void double_push_async(enum ibv_event_type type, void *element)
+{
+	struct ibv_async_event event = { .event_type = type };
+
+	if (element)
+		event.element.qp = element;
+	else
+		event.element.port_num = 1;
+	push_async(&event);
+}
+
+void double_push_async_port(enum ibv_event_type type, int port)
+{
+	const struct ibv_async_event event = { .event_type = type, .element.port_num = port };
+
+	push_async(&event);
+}
+
+unsigned double_async_pending(void)
+{
+	const struct async_event *event;
+	unsigned count = 0;
+
+	double__lock();
+	for (event = async_first; event; event = event->next)
+		count++;
+	double__leave();
+	return count;
 }
 
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
@@ -333,6 +379,11 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 		return -1;
 	double__lock();
 	first = async_first;
+	if (!first) { /* its object was destroyed meanwhile */
+		double__leave();
+		errno = EAGAIN;
+		return -1;
+	}
 	async_first = first->next;
 	*event = first->event;
 	free(first);
