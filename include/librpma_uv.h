@@ -487,10 +487,10 @@ struct rpma_uv_work {
  * rpma_uv_reactor_post - have the loop's thread run a callback
  *
  * Shape:      hands over and returns; wakes the loop; never waits, takes no lock. What one thread
- *             posts is run in that order. Work that the loop has taken over keeps it alive until it
- *             has run. Of what is posted to a loop that is just ending, or has ended, uv_run() can
- *             know nothing: so hold a rpma_uv_reactor_ref() as long as others may post, from before
- *             they start to the callback of their last work.
+ *             posts is run in that order. What was posted in a turn of the loop keeps it alive until
+ *             it has run. Of what is posted to a loop that is just ending, or does not run, uv_run()
+ *             can know nothing: so hold a rpma_uv_reactor_ref() as long as others may post, from
+ *             before they start to the callback of their last work.
  *             No post may begin when rpma_uv_reactor_close() has been called; but the callback of
  *             the last work may call it, even if that post has not returned yet. What was posted
  *             before runs before the reactor's close callback.

@@ -42,7 +42,7 @@ static void describe(const rpma_uv_future_t *f, char *text, size_t size)
 {
 	const rpma_uv_all_t *all = (const rpma_uv_all_t *)f;
 
-	if (f->status < 0)
+	if (f->status < 0 && all->failed > 0)
 		snprintf(text, size, ": %u of %u failed, the first", all->failed, all->total);
 }
 

@@ -79,7 +79,7 @@ static void describe(const rpma_uv_future_t *f, char *text, size_t size)
 
 	if (f->status == 0)
 		snprintf(text, size, ": number %u of %u", any->winner + 1, any->total);
-	else if (f->status < 0)
+	else if (f->status < 0 && any->failed > 0)
 		snprintf(text, size, ": %u of %u failed, the last", any->failed, any->total);
 }
 

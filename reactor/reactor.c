@@ -283,6 +283,7 @@ static void check_cb(uv_check_t *check)
 	rpma_uv__works_run(r, r->opts.callback_budget);
 	rpma_uv__futures_run(r, r->opts.callback_budget);
 	flush(r);
+	rpma_uv__works_take(r);
 	if (r->closing == RPMA_UV__CLOSING_POSTS)
 		close_step(r);
 }

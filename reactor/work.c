@@ -5,7 +5,8 @@
  * work.c - work that other threads hand over
  *
  *   any thread                        the loop's thread, check phase
- *   post(): push on `posted`, wake    take all of `posted` at once, turn it round, run it
+ *   post(): push on `posted`, wake    take all of `posted` at once, turn it round, run it; and at the
+ *                                     end take what has come meanwhile, for the next turn
  *
  * The list is a stack that is only pushed to and taken as a whole, so that neither side needs a
  * lock, and a node that comes back cannot be mistaken for one that never left. Turned round it is
@@ -18,8 +19,9 @@
  * the post that brought it has returned. `posting` counts those; the reactor's memory outlives them.
  *
  * What the loop has not taken yet cannot keep it alive: uv_run() asks for that in its own thread and
- * by means that only that thread may use. Who posts to a loop that may run out of other work
- * beforehand takes a rpma_uv_reactor_ref().
+ * by means that only that thread may use. So each turn takes the list over once more at its end, and
+ * what it finds there is a hold; that covers all that callbacks of this turn have posted. Who posts
+ * from another thread, to a loop that may run out of other work meanwhile, has a rpma_uv_reactor_ref().
  */
 
 #include <assert.h>
@@ -79,7 +81,7 @@ bool rpma_uv__works_are_left(const struct rpma_uv__reactor *r)
 	return r->works.first != NULL;
 }
 
-static void take(struct rpma_uv__reactor *r)
+void rpma_uv__works_take(struct rpma_uv__reactor *r)
 {
 	struct rpma_uv__works *works = &r->works;
 	rpma_uv_work_t *w, *last, *first = NULL;
@@ -94,6 +96,7 @@ static void take(struct rpma_uv__reactor *r)
 		first = w;
 		w = next;
 	}
+	rpma_uv__reactor_kick(r);
 	if (works->first == NULL) {
 		rpma_uv__reactor_hold(r);
 		works->first = first;
@@ -109,7 +112,7 @@ unsigned rpma_uv__works_run(struct rpma_uv__reactor *r, unsigned most)
 	unsigned count = 0;
 	rpma_uv_work_t *w;
 
-	take(r);
+	rpma_uv__works_take(r);
 	while (count < most && (w = works->first) != NULL) {
 		works->first = w->u_next;
 		count++;
@@ -119,9 +122,7 @@ unsigned rpma_uv__works_run(struct rpma_uv__reactor *r, unsigned most)
 		if (works->first == NULL)
 			rpma_uv__reactor_drop(r);
 	}
-	if (works->first != NULL) {
+	if (works->first != NULL)
 		r->stats.budgets_spent++;
-		rpma_uv__reactor_kick(r);
-	}
 	return count;
 }

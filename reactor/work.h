@@ -33,7 +33,10 @@ struct rpma_uv__works {
 /* before all other handles: it is the only one that may fail */
 int rpma_uv__works_init(struct rpma_uv__reactor *r);
 
-/* run what was posted by now, `most` of it at most; returns how many */
+/* take over what was posted by now: it keeps the loop alive until it has run */
+void rpma_uv__works_take(struct rpma_uv__reactor *r);
+
+/* take over and run what was posted by now, `most` of it at most; returns how many */
 unsigned rpma_uv__works_run(struct rpma_uv__reactor *r, unsigned most);
 
 /* some of it has been taken and waits for the next phase */

@@ -65,6 +65,64 @@ static void cancel__drains(void **state)
 	assert_int_equal(wire.started, started);
 }
 
+/* by force, at once or when a soft one has been of no avail: the READs do not hold it up */
+static void cancel__forced(void **state)
+{
+	for (unsigned soft_first = 0; soft_first < 2; soft_first++) {
+		unsigned pending;
+
+		arrange();
+		wire.hold = true;
+		pull_start(LEN);
+		settle();
+		pending = wire.pending;
+		assert_true(pending > 1);
+		if (soft_first) {
+			assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
+			settle();
+			assert_int_equal(pull_done, 0);
+		}
+		wire.forced = 0;
+		assert_int_equal(rpma_uv_cancel(&pull_op.future, RPMA_UV_FORCE), 0);
+		assert_int_equal(wire.forced, pending);
+		assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+		assert_int_equal(error_now().status, UV_ECANCELED);
+		pulls_teardown(state);
+		pulls_setup(state);
+	}
+}
+
+/* some chunks are read and being written when force comes: what is written is kept */
+static void cancel__forced_half_way(void **state)
+{
+	(void)state;
+	arrange();
+	wire.seed = 7;
+	pull_start(LEN);
+	for (unsigned i = 0; i < 12; i++)
+		uv_run(&turn.loop, UV_RUN_NOWAIT);
+	assert_int_equal(pull_done, 0);
+	wire.hold = true;
+	assert_int_equal(rpma_uv_cancel(&pull_op.future, RPMA_UV_FORCE), 0);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	assert_int_equal(error_now().watermark, ring_double_durable());
+	assert_true(stat_now().written > 0);
+}
+
+/* a time-out is a cancel by another name, in the transfer's own account as well */
+static void cancel__timed_out(void **state)
+{
+	(void)state;
+	arrange();
+	wire.hold = true;
+	pull_start(LEN);
+	assert_int_equal(rpma_uv_timeout(&pull_op.future, 1, RPMA_UV_FORCE), 0);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ETIMEDOUT);
+	assert_int_equal(error_now().status, UV_ETIMEDOUT);
+	assert_int_equal(error_now().stage, RPMA_UV_STAGE_NONE);
+	assert_non_null(strstr(rpma_uv_strerror(&pull_op.future), "not done within its time-out"));
+}
+
 /* while it waits for a buffer and has none */
 static void cancel__without_a_buffer(void **state)
 {
@@ -249,7 +307,8 @@ static void cancel__reactor_closes(void **state)
 	}
 }
 
-UNIT_MAIN(PULLS_TEST(cancel__anywhere), PULLS_TEST(cancel__drains),
+UNIT_MAIN(PULLS_TEST(cancel__anywhere), PULLS_TEST(cancel__drains), PULLS_TEST(cancel__forced),
+	PULLS_TEST(cancel__forced_half_way), PULLS_TEST(cancel__timed_out),
 	PULLS_TEST(cancel__without_a_buffer), PULLS_TEST(cancel__from_on_chunk),
 	PULLS_TEST(cancel__and_delete), PULLS_TEST(cancel__connection_ends),
 	PULLS_TEST(cancel__connection_ends_with_reads_out),

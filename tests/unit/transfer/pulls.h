@@ -59,6 +59,7 @@ static struct {
 	rpma_uv_future_t *ends[2]; /* who waits for its end */
 	uv_idle_t idle;
 	bool is_idle_active;
+	unsigned forced; /* reads that were cancelled so */
 } wire;
 
 /* the pull under test */
@@ -105,7 +106,22 @@ static inline void wire_go(void)
 	uv_idle_start(&wire.idle, wire_idle);
 }
 
-static const struct rpma_uv__kind wire_read_kind = { .name = "read" };
+/* a read cannot be recalled; by force all end, and the connection with them */
+static int wire_read_cancel(rpma_uv_future_t *f, unsigned how)
+{
+	assert_true(rpma_uv__future_is_pending(f));
+	if (!(how & RPMA_UV_FORCE))
+		return UV_EBUSY;
+	wire.forced++;
+	for (unsigned i = wire.pending; i-- > 0;) {
+		if (&wire.reads[i].op->future == f)
+			wire_complete(i, UV_ECANCELED, 0);
+	}
+	wire.may_send = UV_ENOTCONN;
+	return 0;
+}
+
+static const struct rpma_uv__kind wire_read_kind = { .name = "read", .cancel = wire_read_cancel };
 static int wire_end_cancel(rpma_uv_future_t *f, unsigned how);
 static const struct rpma_uv__kind wire_end_kind = {
 	.name = "connection",

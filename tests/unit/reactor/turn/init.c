@@ -55,6 +55,27 @@ static void init__out_of_memory(void **state)
 	RIG_UNTIL(closed > 0);
 }
 
+static int async_errno;
+
+int __real_uv_async_init(uv_loop_t *loop, uv_async_t *async, uv_async_cb cb);
+int __wrap_uv_async_init(uv_loop_t *loop, uv_async_t *async, uv_async_cb cb);
+
+int __wrap_uv_async_init(uv_loop_t *loop, uv_async_t *async, uv_async_cb cb)
+{
+	return async_errno != 0 ? async_errno : __real_uv_async_init(loop, async, cb);
+}
+
+/* no way to wake the loop: refused, and nothing of it is left on the loop */
+static void init__no_wake_up(void **state)
+{
+	rpma_uv_reactor_t r;
+
+	(void)state;
+	async_errno = UV_EMFILE;
+	assert_int_equal(rpma_uv_reactor_init(&rig.loop, &r, NULL), UV_EMFILE);
+	async_errno = 0;
+}
+
 /* options of an older and of a newer caller: what is not known is left out */
 static void init__sizes(void **state)
 {
@@ -127,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(init__refused),
 		RIG_TEST(init__out_of_memory),
+		RIG_TEST(init__no_wake_up),
 		RIG_TEST(init__sizes),
 		RIG_TEST(init__makes_nothing),
 		RIG_TEST(init__again_in_close_callback),
