@@ -63,6 +63,7 @@ typedef struct rpma_uv_any rpma_uv_any_t;
 typedef struct rpma_uv_conn rpma_uv_conn_t;
 typedef struct rpma_uv_conn_req rpma_uv_conn_req_t;
 typedef struct rpma_uv_ep rpma_uv_ep_t;
+typedef struct rpma_uv_srq rpma_uv_srq_t;
 typedef struct rpma_uv_file rpma_uv_file_t;
 typedef struct rpma_uv_pool rpma_uv_pool_t;
 typedef struct rpma_uv_buf rpma_uv_buf_t;
@@ -390,7 +391,16 @@ typedef struct rpma_uv_reactor_opts {
 	int spin_us; /* microseconds of polling after a completion: 0 means 50, negative none */
 	unsigned queue_bound; /* operations that may wait on one connection: 65536 */
 	unsigned callback_budget; /* callbacks run in one phase of a turn, two a turn: 1024 */
-	uint64_t u_reserved[4];
+	/*
+	 * Asynchronous events of devices (port down, queue pair or device failed) end the
+	 * connections concerned. All reactors of a process share the device and its descriptor
+	 * (ibv_context.async_fd): the first one that uses it makes it non-blocking, reads it and
+	 * hands over what concerns others, until it closes. 0 or positive: so; negative: left to
+	 * the program. It then ends such connections itself, and one on a shared receive queue
+	 * takes RPMA_UV_DRAIN_TIMEOUT to end.
+	 */
+	int async_events;
+	uint64_t u_reserved[3];
 } rpma_uv_reactor_opts_t;
 
 typedef struct rpma_uv_reactor_stats {
@@ -421,7 +431,8 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t conns; /* connections alive */
 	uint64_t conns_ready; /* of those, READY */
 	uint64_t rnr_errors; /* sends that ended UV_ENOBUFS: the peer had no receive for too long */
-	uint64_t u_reserved[5];
+	uint64_t async_events; /* of devices, read by this reactor */
+	uint64_t u_reserved[4];
 } rpma_uv_reactor_stats_t;
 
 /*
@@ -443,12 +454,12 @@ int rpma_uv_reactor_init(uv_loop_t *loop, rpma_uv_reactor_t *r, const rpma_uv_re
 /*
  * rpma_uv_reactor_close - end everything on a reactor
  *
- * Shape:      stops transfers, closes listeners and connections, then files, then pools that are
- *             still open; their close callbacks run before cb, which may be NULL, and their futures
- *             end UV_ECANCELED. Closing twice is the caller's bug.
- * Ownership:  from cb on r may be reused. The program may still close a connection, listener, file
- *             or pool that was taken so: once, right after this call or in the callback of a future
- *             of that object. Its close callback then runs as well.
+ * Shape:      stops transfers, closes listeners, connections and shared receive queues, then files,
+ *             then pools that are still open; their close callbacks run before cb, which may be
+ *             NULL, and their futures end UV_ECANCELED. Closing twice is the caller's bug.
+ * Ownership:  from cb on r may be reused. The program may still close a connection, listener,
+ *             shared receive queue, file or pool that was taken so: once, right after this call or
+ *             in the callback of a future of that object. Its close callback then runs as well.
  * Completion: cb runs once, with data, in the closing phase, never inside this call.
  * Source:     reactor/reactor.c
  */
@@ -562,9 +573,9 @@ int rpma_uv_conn_new(rpma_uv_reactor_t *r, struct rpma_peer *peer, const struct 
  *             notice. Without that, a peer whose power was cut is never noticed by one that only
  *             has receives posted. Allowed from NEW to READY, where it takes effect at once; it
  *             stays when it is set before.
+ *             It is no work: it has no future, and does not keep the loop alive.
  * Units:      keepalive_ms in milliseconds; 0, the default, is none. A peer that is gone is noticed
  *             about 4 seconds after the write: the connection ends UV_ETIMEDOUT.
- * Liveness:   it is no work: it does not keep the loop running, and has no future.
  * Errors:     UV_EINVAL     c is NULL
  *             UV_ENOTCONN   the connection has ended
  *             UV_ECANCELED  it was closed
@@ -689,6 +700,7 @@ rpma_uv_future_t *rpma_uv_reject(
  * Completion: with status 0 when we disconnected.
  * Errors:     UV_ECANCELED   it was closed, or the waiting was cancelled
  *             UV_ECONNRESET  the peer disconnected
+ *             UV_ENODEV, UV_ENETDOWN  its device or its port went away
  *             any other      the connection's first error
  * Source:     reactor/conn.c
  */
@@ -988,6 +1000,71 @@ typedef struct rpma_uv_recv_info {
  * Source:     reactor/rma.c
  */
 int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info);
+
+/*
+ * rpma_uv_srq_new - make a shared receive queue: receives that several connections draw from
+ *
+ * Shape:      reserves room on a completion queue for all of it, once, whoever's messages come.
+ * Units:      size is the number of receives that the device holds at a time; more wait in order.
+ * Ownership:  *srq_ptr is the reactor's until the callback of rpma_uv_srq_close(); peer is borrowed
+ *             as long. Untouched on failure.
+ * Errors:     UV_EINVAL     r, peer or srq_ptr is NULL, size is 0, or more than the device can
+ *             UV_ENOMEM     memory, or a completion queue could not be made
+ *             UV_ECANCELED  the reactor is closing
+ * Source:     reactor/srq.c
+ */
+int rpma_uv_srq_new(
+	rpma_uv_reactor_t *r, struct rpma_peer *peer, uint32_t size, rpma_uv_srq_t **srq_ptr);
+
+/*
+ * rpma_uv_conn_set_srq - have a connection draw its receives from a shared receive queue
+ *
+ * Shape:      allowed while the connection is NEW and no receive of its own was called; none can be
+ *             from then on, and its rq_size is of no meaning any more. A connection that ends waits
+ *             for the device's word that it has taken its last receive, at the latest until
+ *             RPMA_UV_DRAIN_TIMEOUT.
+ * Ownership:  srq is borrowed until the connection has ended: rpma_uv_srq_close() waits for it.
+ * Errors:     UV_EINVAL     c or srq is NULL, the connection is not NEW, has receives or a queue
+ *                           already, or the queue is of another reactor or peer
+ *             UV_ECANCELED  connection or queue was closed
+ * Source:     reactor/srq.c
+ */
+int rpma_uv_conn_set_srq(rpma_uv_conn_t *c, rpma_uv_srq_t *srq);
+
+/*
+ * rpma_uv_srq_recv - post one receive for a message of any of the connections
+ *
+ * Shape:      allowed at once: receives that are posted before the connections are made are there
+ *             when the first message comes. What the queue has no room for waits in order. A receive
+ *             is the queue's: one that a connection has not taken when it ends stays for the others.
+ *             A posted one cannot be cancelled, forced or not.
+ * Units:      len in bytes; 0 with dst's region NULL takes an empty message
+ * Ownership:  borrows dst's region until the callback.
+ * Completion: as the messages come, of one connection in the order of posting; result is the number
+ *             of bytes received, and rpma_uv_recv_info() has the rest and the connection. One that
+ *             fails ends the connection that has taken it.
+ * Errors:     UV_EINVAL     dst's region is NULL and len is not 0, or the range is outside the region
+ *             UV_EMSGSIZE   the message did not fit
+ *             UV_EAGAIN     the queue bound of the reactor is reached; wait for any completion
+ *             UV_EFAULT     the local region does not allow it
+ *             UV_ECANCELED  the queue was closed first, or rpma_uv_cancel() while it waited
+ *             any other     the first error of the connection that has taken it
+ * Source:     reactor/srq.c
+ */
+rpma_uv_future_t *rpma_uv_srq_recv(
+	rpma_uv_srq_t *srq, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len);
+
+/*
+ * rpma_uv_srq_close - give a shared receive queue up, once its connections have ended
+ *
+ * Shape:      receives that wait end UV_ECANCELED at once. When the last connection that was given
+ *             the queue has ended, which is the program's to see to, before or after, the device lets
+ *             go of it, and the receives that were posted end UV_ECANCELED too.
+ * Ownership:  srq is gone from cb on. cb may be NULL.
+ * Completion: cb runs once, with data, in the closing phase, never inside this call.
+ * Source:     reactor/srq.c
+ */
+void rpma_uv_srq_close(rpma_uv_srq_t *srq, rpma_uv_close_cb cb, void *data);
 
 /* ---- local storage --------------------------------------------------------------------------- */
 

@@ -31,6 +31,7 @@
 #include "reactor.h"
 #include "src/flush.h"
 #include "src/peer.h"
+#include "srq.h"
 #include "status.h"
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -151,9 +152,14 @@ static void conn_finish(rpma_uv_conn_t *c)
 	assert(c->state == RPMA_UV__CONN_DRAINING);
 	rpma_uv__deadline_clear(c->reactor, &c->deadline);
 	if (c->has_qp) {
+		rpma_uv__watched_remove(&c->watched);
 		rdma_destroy_qp(c->cm_id.id);
 		c->has_qp = false;
 		rpma_uv__cq_drain(c->cq);
+		if (c->srq != NULL) {
+			rpma_uv__cq_drain(rpma_uv__srq_cq(c->srq));
+			rpma_uv__srq_unbind(c->srq, c);
+		}
 		rpma_uv__queue_abandon_posted(c);
 	}
 	(void)rpma__flush_delete(&c->flush); /* nothing reads into it any more */
@@ -162,8 +168,20 @@ static void conn_finish(rpma_uv_conn_t *c)
 	c->reserved = 0;
 	rpma_uv__conn_set_state(c, RPMA_UV__CONN_CLOSED);
 	waiters_finish(&c->disconnects, 0, 0);
+	if (c->srq != NULL)
+		rpma_uv__srq_leave(c->srq);
+	c->srq = NULL;
 	if (c->is_closing)
 		closer_start(c);
+}
+
+/*
+ * A queue pair on a shared receive queue flushes no receives: it goes on to complete those that it
+ * has taken, and the device says when it has taken its last.
+ */
+static bool may_take_more(const rpma_uv_conn_t *c)
+{
+	return c->srq != NULL && c->can_have_taken && !c->has_taken_last;
 }
 
 void rpma_uv__conn_drain_step(rpma_uv_conn_t *c)
@@ -171,8 +189,29 @@ void rpma_uv__conn_drain_step(rpma_uv_conn_t *c)
 	/* the id is in use on libuv's pool until the route's look-up has returned */
 	if (c->state != RPMA_UV__CONN_DRAINING || c->route != NULL)
 		return;
-	if (rpma_uv__queue_posted(&c->queue) == 0 && c->is_gone)
+	if (rpma_uv__queue_posted(&c->queue) == 0 && c->is_gone && !may_take_more(c))
 		conn_finish(c);
+}
+
+void rpma_uv__conn_qp_event(struct rpma_uv__watched *watched, enum ibv_event_type type)
+{
+	rpma_uv_conn_t *c = rpma_uv__container_of(watched, rpma_uv_conn_t, watched);
+
+	assert(c->has_qp);
+	switch (type) {
+	case IBV_EVENT_COMM_EST:
+		/* a message came before the word that we are connected, which may be lost */
+		if (c->state == RPMA_UV__CONN_CONNECTING)
+			(void)rdma_notify(c->cm_id.id, type);
+		break;
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		c->has_taken_last = true;
+		rpma_uv__queue_mark_dirty(c);
+		break;
+	default: /* it has failed */
+		rpma_uv__conn_end(c, UV_EIO, 0);
+		break;
+	}
 }
 
 static void deadline_expired(struct rpma_uv__deadline *d)
@@ -217,7 +256,10 @@ static bool is_of(const rpma_uv_conn_t *c, const struct rpma_uv__conns_of *of)
 {
 	if (c->cq->device != of->device)
 		return false;
-	if (of->cq != NULL && c->cq != of->cq)
+	if (of->cq != NULL && c->cq != of->cq &&
+		(c->srq == NULL || rpma_uv__srq_cq(c->srq) != of->cq))
+		return false;
+	if (of->srq != NULL && c->srq != of->srq)
 		return false;
 	return of->port == 0 || (c->cm_id.id != NULL && c->cm_id.id->port_num == of->port);
 }

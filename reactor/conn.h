@@ -19,6 +19,7 @@
 #include "cm.h"
 #include "cq.h"
 #include "deadline.h"
+#include "device.h"
 #include "keepalive.h"
 #include "queue.h"
 #include "reactor.h"
@@ -55,6 +56,8 @@ struct rpma_uv_conn {
 	int timeout_ms; /* of a step of resolution */
 	struct rpma_uv__cq *cq; /* send_size + recv_size entries of it are reserved */
 	unsigned reserved;
+	rpma_uv_srq_t *srq; /* where its receives come from; NULL: from itself */
+	LIST_ENTRY(rpma_uv_conn) srq_link; /* of it, while there is a queue pair */
 
 	/* while it connects */
 	rpma_uv_op_t *connecting; /* of connect or accept; NULL otherwise */
@@ -66,6 +69,10 @@ struct rpma_uv_conn {
 	/* the device's side of it */
 	struct rpma_uv__cm_id cm_id;
 	bool has_qp;
+	uint32_t qp_num; /* of it */
+	struct rpma_uv__watched watched; /* it */
+	bool can_have_taken; /* receives of a shared queue: its state was such that it could */
+	bool has_taken_last; /* it will take none any more */
 	bool is_gone; /* the peer has left, or has answered that we do */
 	bool was_ready; /* the peer has to be told of the end */
 	struct ibv_qp_ex *native_qp; /* NULL: it has neither flush nor atomic write of its own */
@@ -103,6 +110,9 @@ void rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail);
 /* DRAINING: go on to CLOSED if nothing is out any more; never from within the polling of a queue */
 void rpma_uv__conn_drain_step(rpma_uv_conn_t *c);
 
+/* what happened to its queue pair */
+void rpma_uv__conn_qp_event(struct rpma_uv__watched *watched, enum ibv_event_type type);
+
 /* the one place that changes the state */
 void rpma_uv__conn_set_state(rpma_uv_conn_t *c, enum rpma_uv__conn_state state);
 
@@ -118,10 +128,11 @@ int rpma_uv__conn_may_send(const rpma_uv_conn_t *c);
 unsigned rpma_uv__conn_read_depth(const rpma_uv_conn_t *c);
 size_t rpma_uv__conn_max_msg(const rpma_uv_conn_t *c);
 
-/* connections of a device: all of them, or those of one queue, of one port */
+/* connections of a device: all of them, or those of one queue, or of one port */
 struct rpma_uv__conns_of {
 	const struct rpma_uv__device *device;
 	const struct rpma_uv__cq *cq; /* NULL: any */
+	const rpma_uv_srq_t *srq; /* NULL: any */
 	uint8_t port; /* 0: any */
 };
 

@@ -23,6 +23,7 @@
 #include "reactor.h"
 #include "src/native.h"
 #include "src/peer.h"
+#include "srq.h"
 #include "status.h"
 
 /*
@@ -81,11 +82,16 @@ static int qp_create(rpma_uv_conn_t *c)
 	uint8_t ack_timeout = ACK_TIMEOUT_CODE;
 	int ret;
 
-	ret = rpma__peer_create_qp(c->peer, id, c->cfg, c->cq->ibv, c->cq->ibv);
+	ret = rpma__peer_create_qp(c->peer, id, c->cfg, c->cq->ibv,
+		(c->srq != NULL ? rpma_uv__srq_cq(c->srq) : c->cq)->ibv);
 	if (ret)
 		return rpma_uv__status_core(ret);
 	c->has_qp = true;
 	c->native_qp = rpma__native_qp(id->qp);
+	c->qp_num = id->qp->qp_num;
+	rpma_uv__watched_add(c->cq->device, &c->watched, id->qp, rpma_uv__conn_qp_event);
+	if (c->srq != NULL)
+		rpma_uv__srq_bind(c->srq, c);
 	/* older kernels have no such option: their longer time-out holds then */
 	(void)rdma_set_option(
 		id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout));
@@ -158,6 +164,7 @@ static void established(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event
 		c->received.len = event->private_data_len;
 	}
 	c->was_ready = true;
+	c->can_have_taken = true;
 	c->connecting = NULL;
 	rpma_uv__deadline_clear(c->reactor, &c->deadline);
 	rpma_uv__conn_set_state(c, RPMA_UV__CONN_READY);
@@ -430,6 +437,7 @@ rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma
 	}
 	step(c, RPMA_UV__CONN_CONNECTING, RPMA_UV_CONNECT_TIMEOUT);
 	conn_param_fill(c, &param);
+	c->can_have_taken = true;
 	if (rdma_accept(c->cm_id.id, &param))
 		end_by_errno(c);
 	return &op->future;

@@ -68,6 +68,14 @@ static unsigned cq_poll(struct rpma_uv__cq *cq, unsigned most)
 	return total;
 }
 
+/* it is of no use any more, and neither are the connections on it */
+static void cq_fail(struct rpma_uv__cq *cq, int status)
+{
+	cq->is_broken = true;
+	rpma_uv__conns_fail(cq->device->reactor,
+		&(struct rpma_uv__conns_of){ .device = cq->device, .cq = cq }, status);
+}
+
 void rpma_uv__cq_drain(struct rpma_uv__cq *cq)
 {
 	while (cq_poll(cq, WC_BATCH) > 0)
@@ -120,12 +128,8 @@ bool rpma_uv__cqs_poll(struct rpma_uv__reactor *r, unsigned budget)
  */
 static void arm_refused(struct rpma_uv__cq *cq, int err)
 {
-	if (++cq->arm_refusals < ARM_TRIES)
-		return;
-	cq->is_broken = true;
-	rpma_uv__conns_fail(cq->device->reactor,
-		&(struct rpma_uv__conns_of){ .device = cq->device, .cq = cq },
-		err > 0 ? uv_translate_sys_error(err) : UV_EIO);
+	if (++cq->arm_refusals == ARM_TRIES)
+		cq_fail(cq, err > 0 ? uv_translate_sys_error(err) : UV_EIO);
 }
 
 bool rpma_uv__cqs_arm(struct rpma_uv__reactor *r)
@@ -189,6 +193,22 @@ static void channel_ready(uv_poll_t *poll, int status, int events)
 	}
 }
 
+static void device_closed(uv_handle_t *handle)
+{
+	struct rpma_uv__device *device = handle->data;
+	struct rpma_uv__reactor *r = device->reactor;
+
+	ibv_destroy_comp_channel(device->channel);
+	free(device);
+	rpma_uv__reactor_handle_gone(r);
+}
+
+static void handle_close(struct rpma_uv__device *device)
+{
+	device->reactor->handles_open++;
+	uv_close((uv_handle_t *)&device->poll, device_closed);
+}
+
 static int device_new(struct rpma_uv__reactor *r, struct ibv_context *context,
 	struct rpma_uv__device **device_ptr)
 {
@@ -207,16 +227,21 @@ static int device_new(struct rpma_uv__reactor *r, struct ibv_context *context,
 		ret = rpma_uv__status_errno();
 		goto err_free;
 	}
+	device->reactor = r;
+	device->context = context;
 	ret = uv_poll_init(r->loop, &device->poll, device->channel->fd);
 	if (ret)
 		goto err_destroy_channel;
-	device->reactor = r;
-	device->context = context;
 	device->max_cqe = (unsigned)attr.max_cqe;
 	TAILQ_INIT(&device->cqs);
 	device->poll.data = device;
 	uv_poll_start(&device->poll, UV_READABLE, channel_ready);
 	uv_unref((uv_handle_t *)&device->poll);
+	ret = rpma_uv__watch_start(device);
+	if (ret) {
+		handle_close(device);
+		return ret;
+	}
 	LIST_INSERT_HEAD(&r->devices, device, link);
 	*device_ptr = device;
 	return 0;
@@ -244,6 +269,13 @@ static int device_get(struct rpma_uv__reactor *r, struct ibv_context *context,
 
 /* ---- reservation ----------------------------------------------------------------------------- */
 
+/* IBV_EVENT_CQ_ERR: it has overrun, or the device has given it up */
+static void cq_event(struct rpma_uv__watched *watched, enum ibv_event_type type)
+{
+	(void)type;
+	cq_fail(rpma_uv__container_of(watched, struct rpma_uv__cq, watched), UV_EIO);
+}
+
 static int cq_new(struct rpma_uv__device *device, unsigned entries, struct rpma_uv__cq **cq_ptr)
 {
 	struct rpma_uv__reactor *r = device->reactor;
@@ -266,6 +298,7 @@ static int cq_new(struct rpma_uv__device *device, unsigned entries, struct rpma_
 	}
 	cq->device = device;
 	cq->size = size; /* the device may have given more: not counted on */
+	rpma_uv__watched_add(device, &cq->watched, cq->ibv, cq_event);
 	TAILQ_INSERT_TAIL(&device->cqs, cq, link);
 	r->stats.cq_count++;
 	*cq_ptr = cq;
@@ -305,16 +338,6 @@ void rpma_uv__cq_release(struct rpma_uv__cq *cq, unsigned entries)
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-static void device_closed(uv_handle_t *handle)
-{
-	struct rpma_uv__device *device = handle->data;
-	struct rpma_uv__reactor *r = device->reactor;
-
-	ibv_destroy_comp_channel(device->channel);
-	free(device);
-	rpma_uv__reactor_handle_gone(r);
-}
-
 static void device_close(struct rpma_uv__device *device)
 {
 	struct rpma_uv__reactor *r = device->reactor;
@@ -326,14 +349,15 @@ static void device_close(struct rpma_uv__device *device)
 	while ((cq = TAILQ_FIRST(&device->cqs)) != NULL) {
 		assert(cq->reserved == 0);
 		TAILQ_REMOVE(&device->cqs, cq, link);
+		rpma_uv__watched_remove(&cq->watched);
 		cq_ack(cq);
 		(void)ibv_destroy_cq(cq->ibv);
 		r->stats.cq_count--;
 		free(cq);
 	}
+	rpma_uv__watch_stop(device);
 	LIST_REMOVE(device, link);
-	r->handles_open++;
-	uv_close((uv_handle_t *)&device->poll, device_closed);
+	handle_close(device);
 }
 
 void rpma_uv__devices_close(struct rpma_uv__reactor *r)

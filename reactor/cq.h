@@ -20,6 +20,8 @@
 #include <infiniband/verbs.h>
 #include <uv.h>
 
+#include "device.h"
+
 struct rpma_uv__reactor;
 struct rpma_uv__device;
 
@@ -34,6 +36,7 @@ struct rpma_uv__cq {
 	bool woken; /* an event came, nothing was polled since */
 	bool is_broken; /* it cannot be armed: nobody may start to use it */
 	unsigned arm_refusals; /* in a row */
+	struct rpma_uv__watched watched;
 };
 
 TAILQ_HEAD(rpma_uv__cqs, rpma_uv__cq);
@@ -44,6 +47,7 @@ struct rpma_uv__device {
 	struct ibv_context *context;
 	struct ibv_comp_channel *channel;
 	uv_poll_t poll;
+	struct rpma_uv__watch *watch; /* of its asynchronous events; NULL: left to the program */
 	unsigned max_cqe;
 	struct rpma_uv__cqs cqs;
 };

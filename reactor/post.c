@@ -43,16 +43,14 @@
 
 /* ---- receives -------------------------------------------------------------------------------- */
 
-void rpma_uv__post_recvs(rpma_uv_conn_t *c)
+unsigned rpma_uv__recvs_build(
+	struct rpma_uv__reactor *r, const struct rpma_uv__wrs *waiting, unsigned room)
 {
-	struct rpma_uv__queue *q = &c->queue;
-	struct ibv_recv_wr *list = c->reactor->scratch->recv, *bad = NULL;
-	unsigned room = q->recv_size - q->recv_posted, n = 0;
-	struct rpma_uv__reactor *r = c->reactor;
+	struct ibv_recv_wr *list = r->scratch->recv;
 	struct rpma_uv__wr *wr;
-	int ret;
+	unsigned n = 0;
 
-	TAILQ_FOREACH (wr, &q->recv_waiting, link) {
+	TAILQ_FOREACH (wr, waiting, link) {
 		if (n == room || n == RPMA_UV__WR_BATCH)
 			break;
 		list[n] = (struct ibv_recv_wr){
@@ -63,9 +61,22 @@ void rpma_uv__post_recvs(rpma_uv_conn_t *c)
 		};
 		n++;
 	}
+	if (n > 0)
+		list[n - 1].next = NULL;
+	return n;
+}
+
+void rpma_uv__post_recvs(rpma_uv_conn_t *c)
+{
+	struct rpma_uv__queue *q = &c->queue;
+	struct rpma_uv__reactor *r = c->reactor;
+	unsigned n = rpma_uv__recvs_build(r, &q->recv_waiting, q->recv_size - q->recv_posted);
+	struct ibv_recv_wr *list = r->scratch->recv, *bad = NULL;
+	struct rpma_uv__wr *wr;
+	int ret;
+
 	if (n == 0)
 		return;
-	list[n - 1].next = NULL;
 	ret = ibv_post_recv(c->cm_id.id->qp, list, &bad);
 	if (ret != 0)
 		n = (unsigned)(bad - list);

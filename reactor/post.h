@@ -5,7 +5,7 @@
  * post.h - from operations that wait to lists of work requests
  *
  * ASSUMPTIONS
- * - the connection has a queue pair; sends are posted at READY only
+ * - a connection that is posted for has a queue pair; sends are posted at READY only
  */
 
 #ifndef RPMA_UV_POST_H
@@ -31,6 +31,12 @@ struct rpma_uv__wr_scratch {
 		bool is_last; /* of its operation */
 	} parts[RPMA_UV__WR_BATCH];
 };
+
+/*
+ * the scratch's list of receives, from the first that waits on, as far as there is room; how many
+ */
+unsigned rpma_uv__recvs_build(
+	struct rpma_uv__reactor *r, const struct rpma_uv__wrs *waiting, unsigned room);
 
 /* post what waits, as far as there is room: one list, one doorbell */
 void rpma_uv__post_recvs(rpma_uv_conn_t *c);

@@ -22,6 +22,7 @@
 #include "post.h"
 #include "queue.h"
 #include "reactor.h"
+#include "srq.h"
 #include "status.h"
 
 static void wr_finish(struct rpma_uv__wr *wr, int status, int64_t result, uint32_t detail)
@@ -192,6 +193,14 @@ static int flush_status(const struct rpma_uv__wr *wr)
 	return error != 0 && !wr->is_forced ? error : UV_ECANCELED;
 }
 
+void rpma_uv__queue_received(struct rpma_uv__wr *wr, const struct ibv_wc *wc)
+{
+	wr->byte_len = wc->byte_len;
+	wr->has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
+	wr->imm = wr->has_imm ? wc->imm_data : 0;
+	wr->is_write = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
+}
+
 static void complete_recv(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int status)
 {
 	struct rpma_uv__queue *q = &wr->conn->queue;
@@ -200,10 +209,7 @@ static void complete_recv(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int s
 	q->recv_posted--;
 	wr->conn->reactor->posted--;
 	if (status == 0) {
-		wr->byte_len = wc->byte_len;
-		wr->has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
-		wr->imm = wr->has_imm ? wc->imm_data : 0;
-		wr->is_write = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
+		rpma_uv__queue_received(wr, wc);
 		wr_finish(wr, 0, wc->byte_len, 0);
 	} else {
 		wr_finish(wr, status, 0, rpma_uv__detail_wc(wc));
@@ -262,6 +268,10 @@ void rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc
 	rpma_uv_conn_t *c = wr->conn;
 	int status = 0;
 
+	if (slot == NULL && wr->srq != NULL) {
+		rpma_uv__srq_complete(wr, wc);
+		return;
+	}
 	assert(c->reactor == r);
 	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
 		/* without a reason of ours or the peer's the queue pair broke by itself */

@@ -45,6 +45,7 @@ struct rpma_uv__cursor {
 struct RPMA_UV__ROOM rpma_uv__wr {
 	TAILQ_ENTRY(rpma_uv__wr) link; /* while it waits; a receive, also while it is posted */
 	rpma_uv_conn_t *conn;
+	rpma_uv_srq_t *srq; /* of a receive that connections share: conn is known when it is done */
 	/*
 	 * One stretch: the local bytes, of which length is for receives only, 0: none is given; and
 	 * the place at the peer. With a flush: what it reads, and from where.
@@ -137,6 +138,9 @@ void rpma_uv__queues_flush(struct rpma_uv__reactor *r);
 
 /* a work completion was taken */
 void rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc);
+
+/* what came with a receive that has succeeded */
+void rpma_uv__queue_received(struct rpma_uv__wr *wr, const struct ibv_wc *wc);
 
 /* end everything that waits, with this status */
 void rpma_uv__queue_cancel_waiting(rpma_uv_conn_t *c, int status);

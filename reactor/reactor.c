@@ -36,6 +36,7 @@
 #include "reactor.h"
 #include "ring.h"
 #include "slab.h"
+#include "srq.h"
 #include "transfer.h"
 
 #define RING_ENTRIES     256
@@ -145,7 +146,7 @@ static void own_handle_close(struct rpma_uv__reactor *r, uv_handle_t *handle)
 void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r)
 {
 	assert(r->handles_open > 0);
-	if (--r->handles_open > 0)
+	if (--r->handles_open > 0 || r->closing < RPMA_UV__CLOSING_HANDLES)
 		return;
 	/* work that was posted before, and operations that were refused meanwhile */
 	while (rpma_uv__works_run(r, UINT_MAX) + rpma_uv__futures_run(r, UINT_MAX) > 0)
@@ -175,7 +176,8 @@ static void close_handles(struct rpma_uv__reactor *r)
 static void close_step(struct rpma_uv__reactor *r)
 {
 	if (r->closing == RPMA_UV__CLOSING_PEERS && TAILQ_EMPTY(&r->conns) &&
-		TAILQ_EMPTY(&r->eps) && TAILQ_EMPTY(&r->lookups) && TAILQ_EMPTY(&r->transfers)) {
+		TAILQ_EMPTY(&r->eps) && TAILQ_EMPTY(&r->srqs) && TAILQ_EMPTY(&r->lookups) &&
+		TAILQ_EMPTY(&r->transfers)) {
 		r->closing = RPMA_UV__CLOSING_FILES;
 		rpma_uv__file_close_all(r);
 	}
@@ -216,6 +218,7 @@ void rpma_uv_reactor_close(rpma_uv_reactor_t *reactor, rpma_uv_close_cb cb, void
 	rpma_uv__lookups_cancel(r);
 	rpma_uv__eps_close(r);
 	rpma_uv__conns_close(r);
+	rpma_uv__srqs_close(r);
 	rpma_uv__promises_cancel(r);
 	r->closing = RPMA_UV__CLOSING_PEERS;
 	close_step(r);
@@ -226,14 +229,15 @@ void rpma_uv_reactor_close(rpma_uv_reactor_t *reactor, rpma_uv_close_cb cb, void
 static void flush(struct rpma_uv__reactor *r)
 {
 	rpma_uv__queues_flush(r);
+	rpma_uv__srqs_flush(r);
 	rpma_uv__ring_flush(r);
 }
 
 /* work that is ours to do now: a sleep would delay it */
 static bool has_work(const struct rpma_uv__reactor *r)
 {
-	return !TAILQ_EMPTY(&r->ready) || !TAILQ_EMPTY(&r->dirty) || r->deadlines_due ||
-	       rpma_uv__works_are_left(r) || rpma_uv__ring_has_queued(r) ||
+	return !TAILQ_EMPTY(&r->ready) || !TAILQ_EMPTY(&r->dirty) || !TAILQ_EMPTY(&r->srqs_dirty) ||
+	       r->deadlines_due || rpma_uv__works_are_left(r) || rpma_uv__ring_has_queued(r) ||
 	       r->closing == RPMA_UV__CLOSING_POSTS;
 }
 
@@ -323,6 +327,8 @@ static void lists_init(struct rpma_uv__reactor *r)
 	TAILQ_INIT(&r->conns);
 	TAILQ_INIT(&r->dirty);
 	TAILQ_INIT(&r->eps);
+	TAILQ_INIT(&r->srqs);
+	TAILQ_INIT(&r->srqs_dirty);
 	TAILQ_INIT(&r->lookups);
 	TAILQ_INIT(&r->files);
 	TAILQ_INIT(&r->pools);

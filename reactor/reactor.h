@@ -31,6 +31,7 @@ struct rpma_uv__wr_scratch;
 
 TAILQ_HEAD(rpma_uv__conns, rpma_uv_conn);
 TAILQ_HEAD(rpma_uv__eps, rpma_uv_ep);
+TAILQ_HEAD(rpma_uv__srqs, rpma_uv_srq);
 TAILQ_HEAD(rpma_uv__files, rpma_uv_file);
 TAILQ_HEAD(rpma_uv__pools, rpma_uv_pool);
 TAILQ_HEAD(rpma_uv__transfers, rpma_uv_transfer);
@@ -41,7 +42,7 @@ LIST_HEAD(rpma_uv__devices, rpma_uv__device);
 enum rpma_uv__closing {
 	RPMA_UV__OPEN,
 	RPMA_UV__CLOSING_STARTED,
-	RPMA_UV__CLOSING_PEERS, /* connections, listeners, lookups; transfers drain */
+	RPMA_UV__CLOSING_PEERS, /* connections and what they share, listeners, lookups; transfers drain */
 	RPMA_UV__CLOSING_FILES,
 	RPMA_UV__CLOSING_POOLS,
 	RPMA_UV__CLOSING_POSTS, /* a thread is still on its way out of rpma_uv_reactor_post() */
@@ -90,6 +91,8 @@ struct rpma_uv__reactor {
 	struct rpma_uv__conns conns;
 	struct rpma_uv__conns dirty; /* those with work for the next flush */
 	struct rpma_uv__eps eps;
+	struct rpma_uv__srqs srqs;
+	struct rpma_uv__srqs srqs_dirty; /* likewise */
 	struct rpma_uv__lookups lookups;
 	struct rpma_uv__files files;
 	struct rpma_uv__pools pools;
@@ -123,7 +126,7 @@ void rpma_uv__reactor_drop(struct rpma_uv__reactor *r);
 /* a child has left its list: go on closing, if the reactor is */
 void rpma_uv__reactor_child_gone(struct rpma_uv__reactor *r);
 
-/* a handle of the reactor was closed: the last one frees the reactor */
+/* a handle of the reactor was closed: the last one frees a reactor that closes */
 void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r);
 
 /* run a user's callback: RPMA_UV__CALLBACK(r, cb(args)); */

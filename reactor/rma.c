@@ -10,6 +10,7 @@
 #include "reactor.h"
 #include "rma.h"
 #include "src/mr.h"
+#include "srq.h"
 
 int rpma_uv__rma_cancel(rpma_uv_future_t *f, unsigned how)
 {
@@ -164,7 +165,8 @@ int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info)
 {
 	const struct rpma_uv__wr *wr;
 
-	if (f == NULL || info == NULL || f->u_kind != &recv_kind || f->status != 0)
+	if (f == NULL || info == NULL || f->status != 0 ||
+		(f->u_kind != &recv_kind && f->u_kind != &rpma_uv__srq_recv_kind))
 		return UV_EINVAL;
 	wr = (const struct rpma_uv__wr *)((const rpma_uv_op_t *)f)->u_room;
 	*info = (rpma_uv_recv_info_t){

@@ -8,10 +8,11 @@
 #ifndef RPMA_SRQ_H
 #define RPMA_SRQ_H
 
+#include "export.h"
 #include "librpma.h"
 
 /* what queue pairs are made with */
-struct ibv_srq *rpma__srq_get_ibv_srq(const struct rpma_srq *srq);
+RPMA_PRIVATE_API struct ibv_srq *rpma__srq_get_ibv_srq(const struct rpma_srq *srq);
 
 /* NULL: receives complete where each connection has its own completions */
 struct rpma_cq *rpma__srq_get_rcq(const struct rpma_srq *srq);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,6 +138,25 @@ rpma_uv_reactor_stats_t rig_stats(void)
 	return stats;
 }
 
+static struct verbs_context another_device = { .context.async_fd = -1 };
+
+struct ibv_context *rig_another_device(void)
+{
+	if (another_device.context.async_fd >= 0)
+		return &another_device.context;
+	another_device = *verbs_get_ctx(double_ctx());
+	another_device.context.async_fd = eventfd(0, EFD_CLOEXEC);
+	assert_true(another_device.context.async_fd >= 0);
+	return &another_device.context;
+}
+
+static void another_device_forget(void)
+{
+	if (another_device.context.async_fd >= 0)
+		close(another_device.context.async_fd);
+	another_device.context.async_fd = -1;
+}
+
 /* ---- set-up and the end ---------------------------------------------------------------------- */
 
 static int count_fds(void)
@@ -253,6 +273,7 @@ int rig_teardown(void **state)
 	assert_int_equal(rpma_mr_dereg(&rig.mr), 0);
 	unit_peer_delete(rig.peer);
 	(void)unit_teardown(state);
+	another_device_forget();
 	double_reset(); /* also what a destruction that was to fail has kept */
 	assert_int_equal(count_fds(), rig.fds);
 	return 0;

@@ -96,6 +96,12 @@ rpma_uv_reactor_stats_t rig_stats(void);
 /* a number that grows with each callback of the helpers below */
 unsigned rig_count(void);
 
+/*
+ * another device, one a test: a copy of the double's, with a descriptor of its own for asynchronous
+ * events
+ */
+struct ibv_context *rig_another_device(void);
+
 /* ---- futures ---- */
 
 /* what became of a future; rpma_uv_then() is given its address */

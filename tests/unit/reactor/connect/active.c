@@ -326,8 +326,6 @@ static void active__read_depth(void **state)
 	}
 }
 
-static struct verbs_context other_device;
-
 /* the route leads over another device than the peer's */
 static void active__another_device(void **state)
 {
@@ -335,8 +333,7 @@ static void active__another_device(void **state)
 	struct rig_conn c = { 0 };
 
 	(void)state;
-	other_device = *verbs_get_ctx(double_ctx());
-	assert_int_equal(rpma_peer_new(&other_device.context, &peer), 0);
+	assert_int_equal(rpma_peer_new(rig_another_device(), &peer), 0);
 	assert_int_equal(rpma_uv_conn_new(&rig.reactor, peer, NULL, &c.conn), 0);
 	assert_int_equal(rig_await(connect_to(&c)), UV_ENODEV);
 	assert_int_equal(double_calls("rdma_resolve_route"), 0);

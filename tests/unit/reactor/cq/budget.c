@@ -116,16 +116,13 @@ static void go_on(rpma_uv_future_t *f, int status)
 		go_on, NULL);
 }
 
-static struct verbs_context other_device;
-
 /* a connection that is always busy, on a queue of its own, does not starve another's */
 static void starve(bool on_another_device)
 {
 	struct rpma_peer *own = rig.peer, *other = NULL;
 	struct rig_conn quiet;
 
-	other_device = *verbs_get_ctx(double_ctx());
-	assert_int_equal(rpma_peer_new(&other_device.context, &other), 0);
+	assert_int_equal(rpma_peer_new(rig_another_device(), &other), 0);
 	/* two queues: the first has no room for a second connection */
 	for (unsigned busy_first = 0; busy_first < 2; busy_first++) {
 		struct rig_conn *first = busy_first ? &busy : &quiet;
@@ -136,7 +133,7 @@ static void starve(bool on_another_device)
 		double_auto_bits(DOUBLE_AUTO_CM | DOUBLE_AUTO_FLUSH);
 		rig_conn_ready_sizes(first, 10, 10);
 		rig.peer = on_another_device ? other : own;
-		double_route_over(on_another_device ? &other_device.context : NULL);
+		double_route_over(on_another_device ? rig_another_device() : NULL);
 		rig_conn_ready_sizes(second, 10, 10);
 		rig.peer = own;
 		double_route_over(NULL);

@@ -112,8 +112,6 @@ static void events__interrupted(void **state)
 	assert_done(read.done, 0);
 }
 
-static struct verbs_context other_device;
-
 /* the channel itself fails: the connections of that device end, and those only */
 static void events__channel_fails(void **state)
 {
@@ -124,8 +122,7 @@ static void events__channel_fails(void **state)
 
 	(void)state;
 	/* arrange: one connection on a device of its own */
-	other_device = *verbs_get_ctx(double_ctx());
-	assert_int_equal(rpma_peer_new(&other_device.context, &peer), 0);
+	assert_int_equal(rpma_peer_new(rig_another_device(), &peer), 0);
 	rig_conn_new(&other, NULL);
 	assert_int_equal(rpma_uv_conn_new(&rig.reactor, peer, NULL, &c.conn), 0);
 	/* its channel's descriptor becomes one that shows an error at once */

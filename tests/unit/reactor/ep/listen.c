@@ -76,16 +76,13 @@ static void listen__port(void **state)
 	assert_int_equal(rpma_uv_ep_port(ep), 0);
 }
 
-static struct verbs_context other_device;
-
 /* an address of another device than the peer's: told at once; of a wildcard address, by the accept */
 static void listen__another_device(void **state)
 {
 	rpma_uv_ep_t *ep = UNIT_UNTOUCHED;
 
 	(void)state;
-	other_device = *verbs_get_ctx(double_ctx());
-	double_route_over(&other_device.context);
+	double_route_over(rig_another_device());
 	assert_int_equal(listen_on(UNIT_ADDR, UNIT_PORT, &ep), UV_ENODEV);
 	assert_ptr_equal(ep, UNIT_UNTOUCHED);
 	assert_int_equal(double_calls("rdma_listen"), 0);
