@@ -42,6 +42,7 @@ shows save '65536 bytes, durable' "$NVME/saved"
 (( $(stat -c %s "$NVME/saved") == 65536 )) || fail "save: wrong length"
 rm "$NVME/saved"
 shows race $'in time: 8 of 8 reads\nno message'
+shows post '32 results written'
 shows mixed 'answer: what the server offers'
 $under "$examples/many" "$ADDR" "$port" >"$TMP/many" 2>&1 || { cat "$TMP/many"; fail "many: status $?"; }
 grep -qx '256 reads, 0 failed' "$TMP/many" || { cat "$TMP/many"; fail "many: not all reads"; }
