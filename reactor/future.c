@@ -161,7 +161,8 @@ static void dispatch(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 	}
 	if (parent != NULL)
 		is_kept = rpma_uv__kind_of(parent)->child_done(parent, f);
-	rpma_uv__inputs_free(r, &inputs);
+	if (!TAILQ_EMPTY(&inputs))
+		rpma_uv__inputs_free(r, &inputs);
 	/* its own callback may have given it a parent */
 	if (own && consumed && !is_kept && f->u_state == RPMA_UV__FUTURE_DONE &&
 		!(f->u_flags & RPMA_UV__KEPT))

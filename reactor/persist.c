@@ -60,10 +60,13 @@ static int atomic_write_fill(rpma_uv_conn_t *c, struct rpma_uv__wr *wr, rpma_uv_
 rpma_uv_future_t *rpma_uv_atomic_write(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
 	const char src[RPMA_ATOMIC_WRITE_ALIGNMENT], unsigned flags)
 {
-	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_WRITE, .is_atomic = true };
-	int status = atomic_write_fill(c, &wr, dst, src, flags);
+	struct rpma_uv__wr *wr = rpma_uv__rma_begin(c, op, &atomic_write_kind);
 
-	return rpma_uv__rma_start(c, op, &atomic_write_kind, &wr, status);
+	if (wr == NULL)
+		return NULL;
+	wr->opcode = IBV_WR_RDMA_WRITE;
+	wr->is_atomic = true;
+	return rpma_uv__rma_start(c, wr, atomic_write_fill(c, wr, dst, src, flags));
 }
 
 /* ---- flush ----------------------------------------------------------------------------------- */
@@ -99,12 +102,16 @@ static int flush_fill(rpma_uv_conn_t *c, struct rpma_uv__wr *wr, rpma_uv_remote_
 rpma_uv_future_t *rpma_uv_flush(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
 	size_t len, enum rpma_flush_type type, unsigned flags)
 {
-	struct rpma_uv__wr wr = { .len = len };
-	int status = dst.mr == NULL ? UV_EINVAL : flags_check(flags);
+	struct rpma_uv__wr *wr = rpma_uv__rma_begin(c, op, &flush_kind);
+	int status;
 
+	if (wr == NULL)
+		return NULL;
+	wr->len = len;
+	status = dst.mr == NULL ? UV_EINVAL : flags_check(flags);
 	if (status == 0)
-		status = flush_fill(c, &wr, dst, len, type, flags);
-	return rpma_uv__rma_start(c, op, &flush_kind, &wr, status);
+		status = flush_fill(c, wr, dst, len, type, flags);
+	return rpma_uv__rma_start(c, wr, status);
 }
 
 /* ---- persist --------------------------------------------------------------------------------- */
@@ -147,14 +154,20 @@ static int pieces_check(const rpma_uv_piece_t *pieces, unsigned n, rpma_uv_remot
 rpma_uv_future_t *rpma_uv_persist(rpma_uv_conn_t *c, rpma_uv_op_t *op,
 	const rpma_uv_piece_t pieces[], unsigned n, enum rpma_flush_type type, unsigned flags)
 {
-	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_WRITE, .pieces = pieces, .stretches = n };
+	struct rpma_uv__wr *wr = rpma_uv__rma_begin(c, op, &persist_kind);
 	rpma_uv_remote_t hull;
 	size_t hull_len;
-	int status = flags_check(flags);
+	int status;
 
+	if (wr == NULL)
+		return NULL;
+	wr->opcode = IBV_WR_RDMA_WRITE;
+	wr->pieces = pieces;
+	wr->stretches = n;
+	status = flags_check(flags);
 	if (status == 0)
-		status = pieces_check(pieces, n, &hull, &hull_len, &wr.len);
+		status = pieces_check(pieces, n, &hull, &hull_len, &wr->len);
 	if (status == 0)
-		status = flush_fill(c, &wr, hull, hull_len, type, flags);
-	return rpma_uv__rma_start(c, op, &persist_kind, &wr, status);
+		status = flush_fill(c, wr, hull, hull_len, type, flags);
+	return rpma_uv__rma_start(c, wr, status);
 }

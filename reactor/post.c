@@ -129,9 +129,8 @@ static void stretch_fill(const struct rpma_uv__wr *wr, unsigned number, struct s
 	/* they were found good when they were given */
 	piece = &wr->pieces[number];
 	to->len = piece->len;
-	(void)rpma__mr_local_sge(piece->local.mr, piece->local.offset, 0, &to->sge);
-	(void)rpma__mr_remote_target(
-		piece->remote.mr, piece->remote.offset, 0, &to->remote_addr, &to->rkey);
+	rpma__mr_local_at(piece->local.mr, piece->local.offset, &to->sge);
+	rpma__mr_remote_at(piece->remote.mr, piece->remote.offset, &to->remote_addr, &to->rkey);
 }
 
 /* the length of the part at the cursor */
@@ -193,6 +192,7 @@ static void flush_build(struct rpma_uv__part *part, struct ibv_send_wr *to, stru
 	part->is_native = wr->is_native;
 	*sge = wr->sge;
 	to->opcode = IBV_WR_RDMA_READ;
+	to->imm_data = 0;
 	to->wr.rdma.remote_addr = wr->remote_addr;
 	to->wr.rdma.rkey = wr->rkey;
 }
@@ -206,7 +206,9 @@ static void part_build(struct rpma_uv__wr_scratch *scratch, unsigned n, struct r
 	struct ibv_sge *sge = &scratch->sge[n];
 
 	*part = (struct rpma_uv__part){ .wr = wr, .is_read = is_read(wr, cursor) };
-	*to = (struct ibv_send_wr){ .next = to + 1 };
+	/* its address, and what its opcode needs, no more: the list is written anew each time */
+	to->next = to + 1;
+	to->send_flags = 0;
 	if (is_at_flush(wr, cursor))
 		flush_build(part, to, sge);
 	else

@@ -22,42 +22,29 @@ static const struct rpma_uv__kind write_kind = { .name = "write", .cancel = rpma
 static const struct rpma_uv__kind send_kind = { .name = "send", .cancel = rpma_uv__rma_cancel };
 static const struct rpma_uv__kind recv_kind = { .name = "receive", .cancel = rpma_uv__rma_cancel };
 
-/* both ends inside mean that all of it is */
-int rpma_uv__rma_local(rpma_uv_local_t at, size_t len, struct ibv_sge *sge)
-{
-	struct ibv_sge end;
-
-	if (len > SIZE_MAX - at.offset || rpma__mr_local_sge(at.mr, at.offset, 0, sge) ||
-		rpma__mr_local_sge(at.mr, at.offset + len, 0, &end))
-		return UV_EINVAL;
-	return 0;
-}
-
-int rpma_uv__rma_remote(rpma_uv_remote_t at, size_t len, uint64_t *addr_ptr, uint32_t *rkey_ptr)
-{
-	uint64_t end;
-
-	if (len > SIZE_MAX - at.offset ||
-		rpma__mr_remote_target(at.mr, at.offset, 0, addr_ptr, rkey_ptr) ||
-		rpma__mr_remote_target(at.mr, at.offset + len, 0, &end, rkey_ptr))
-		return UV_EINVAL;
-	return 0;
-}
-
-rpma_uv_future_t *rpma_uv__rma_start(rpma_uv_conn_t *c, rpma_uv_op_t *op,
-	const struct rpma_uv__kind *kind, const struct rpma_uv__wr *from, int status)
+struct rpma_uv__wr *rpma_uv__rma_begin(
+	rpma_uv_conn_t *c, rpma_uv_op_t *op, const struct rpma_uv__kind *kind)
 {
 	struct rpma_uv__wr *wr;
 
-	if (status)
-		return rpma_uv__op_fail(c->reactor, op, kind, status);
 	op = rpma_uv__op_begin(c->reactor, op, kind);
 	if (op == NULL)
 		return NULL;
 	wr = rpma_uv__room(struct rpma_uv__wr, op);
-	*wr = *from;
-	rpma_uv__queue_add(c, wr);
-	return &op->future;
+	/* the rest is rpma_uv__queue_add()'s */
+	memset(wr, 0, offsetof(struct rpma_uv__wr, cursor));
+	return wr;
+}
+
+rpma_uv_future_t *rpma_uv__rma_start(rpma_uv_conn_t *c, struct rpma_uv__wr *wr, int status)
+{
+	rpma_uv_future_t *f = &rpma_uv__op_of_room(wr)->future;
+
+	if (status)
+		rpma_uv__future_finish(f, status, 0, 0);
+	else
+		rpma_uv__queue_add(c, wr);
+	return f;
 }
 
 /* ---- read and write -------------------------------------------------------------------------- */
@@ -77,35 +64,39 @@ static int transfer_fill(struct rpma_uv__wr *wr, rpma_uv_local_t local, rpma_uv_
 }
 
 static rpma_uv_future_t *transfer(rpma_uv_conn_t *c, rpma_uv_op_t *op,
-	const struct rpma_uv__kind *kind, struct rpma_uv__wr *wr, int status)
+	const struct rpma_uv__kind *kind, enum ibv_wr_opcode opcode, uint32_t imm,
+	rpma_uv_local_t local, rpma_uv_remote_t remote, size_t len, unsigned flags)
 {
+	struct rpma_uv__wr *wr = rpma_uv__rma_begin(c, op, kind);
+	int status;
+
+	if (wr == NULL)
+		return NULL;
+	wr->opcode = opcode;
+	wr->imm = imm;
+	status = transfer_fill(wr, local, remote, len, flags);
 	if (status == 0)
 		status = rpma_uv__conn_may_send(c);
-	return rpma_uv__rma_start(c, op, kind, wr, status);
+	return rpma_uv__rma_start(c, wr, status);
 }
 
 rpma_uv_future_t *rpma_uv_read(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst,
 	rpma_uv_remote_t src, size_t len, unsigned flags)
 {
-	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_READ };
-
-	return transfer(c, op, &read_kind, &wr, transfer_fill(&wr, dst, src, len, flags));
+	return transfer(c, op, &read_kind, IBV_WR_RDMA_READ, 0, dst, src, len, flags);
 }
 
 rpma_uv_future_t *rpma_uv_write(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
 	rpma_uv_local_t src, size_t len, unsigned flags)
 {
-	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_WRITE };
-
-	return transfer(c, op, &write_kind, &wr, transfer_fill(&wr, src, dst, len, flags));
+	return transfer(c, op, &write_kind, IBV_WR_RDMA_WRITE, 0, src, dst, len, flags);
 }
 
 rpma_uv_future_t *rpma_uv_write_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_remote_t dst,
 	rpma_uv_local_t src, size_t len, unsigned flags, uint32_t imm)
 {
-	struct rpma_uv__wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm = htonl(imm) };
-
-	return transfer(c, op, &write_kind, &wr, transfer_fill(&wr, src, dst, len, flags));
+	return transfer(
+		c, op, &write_kind, IBV_WR_RDMA_WRITE_WITH_IMM, htonl(imm), src, dst, len, flags);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -125,40 +116,48 @@ static int message_fill(
 	return 0;
 }
 
-static rpma_uv_future_t *send_any(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src,
-	size_t len, unsigned flags, struct rpma_uv__wr *wr)
+static rpma_uv_future_t *message(rpma_uv_conn_t *c, rpma_uv_op_t *op, enum ibv_wr_opcode opcode,
+	uint32_t imm, rpma_uv_local_t src, size_t len, unsigned flags)
 {
-	int status = flags != 0 ? UV_EINVAL : message_fill(c, wr, src, len);
+	struct rpma_uv__wr *wr = rpma_uv__rma_begin(c, op, &send_kind);
+	int status;
 
-	return transfer(c, op, &send_kind, wr, status);
+	if (wr == NULL)
+		return NULL;
+	wr->opcode = opcode;
+	wr->imm = imm;
+	status = flags != 0 ? UV_EINVAL : message_fill(c, wr, src, len);
+	if (status == 0)
+		status = rpma_uv__conn_may_send(c);
+	return rpma_uv__rma_start(c, wr, status);
 }
 
 rpma_uv_future_t *rpma_uv_send(
 	rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src, size_t len, unsigned flags)
 {
-	struct rpma_uv__wr wr = { .opcode = IBV_WR_SEND };
-
-	return send_any(c, op, src, len, flags, &wr);
+	return message(c, op, IBV_WR_SEND, 0, src, len, flags);
 }
 
 rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t src,
 	size_t len, unsigned flags, uint32_t imm)
 {
-	struct rpma_uv__wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .imm = htonl(imm) };
-
-	return send_any(c, op, src, len, flags, &wr);
+	return message(c, op, IBV_WR_SEND_WITH_IMM, htonl(imm), src, len, flags);
 }
 
 rpma_uv_future_t *rpma_uv_recv(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpma_uv_local_t dst, size_t len)
 {
-	struct rpma_uv__wr wr = { .is_recv = true };
-	int status = message_fill(c, &wr, dst, len);
+	struct rpma_uv__wr *wr = rpma_uv__rma_begin(c, op, &recv_kind);
+	int status;
 
+	if (wr == NULL)
+		return NULL;
+	wr->is_recv = true;
+	status = message_fill(c, wr, dst, len);
 	if (status == 0 && c->queue.recv_size == 0)
 		status = UV_EINVAL; /* no room was asked for: it would wait for ever */
 	if (status == 0)
 		status = rpma_uv__conn_may_recv(c);
-	return rpma_uv__rma_start(c, op, &recv_kind, &wr, status);
+	return rpma_uv__rma_start(c, wr, status);
 }
 
 int rpma_uv_recv_info(const rpma_uv_future_t *f, rpma_uv_recv_info_t *info)

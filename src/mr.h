@@ -38,7 +38,13 @@ static inline bool rpma__mr_is_inside(uint64_t size, size_t offset, size_t len)
 	return len <= size && offset <= size - len;
 }
 
-/* is the range inside a remote region? of any length: nothing is moved by it */
+/* is the range inside a region? of any length */
+static inline bool rpma__mr_local_contains(
+	const struct rpma_mr_local *mr, size_t offset, size_t len)
+{
+	return rpma__mr_is_inside(mr->ibv_mr->length, offset, len);
+}
+
 static inline bool rpma__mr_remote_contains(
 	const struct rpma_mr_remote *mr, size_t offset, size_t len)
 {
@@ -46,18 +52,31 @@ static inline bool rpma__mr_remote_contains(
 	return rpma__mr_is_inside(mr->size, offset, len) && offset + len <= UINT64_MAX - mr->addr;
 }
 
+/* a place in a region, which is known to be inside; no bytes of it yet */
+static inline void rpma__mr_local_at(
+	const struct rpma_mr_local *mr, size_t offset, struct ibv_sge *sge)
+{
+	sge->addr = (uint64_t)(uintptr_t)mr->ibv_mr->addr + offset;
+	sge->length = 0;
+	sge->lkey = mr->ibv_mr->lkey;
+}
+
+static inline void rpma__mr_remote_at(
+	const struct rpma_mr_remote *mr, size_t offset, uint64_t *addr, uint32_t *rkey)
+{
+	*addr = mr->addr + offset;
+	*rkey = mr->rkey;
+}
+
 /* the range of a local region as an element of a work request; untouched on failure */
 static inline int rpma__mr_local_sge(
 	const struct rpma_mr_local *mr, size_t offset, size_t len, struct ibv_sge *sge)
 {
-	const struct ibv_mr *const ibv_mr = mr->ibv_mr;
-
-	if (len > UINT32_MAX || !rpma__mr_is_inside(ibv_mr->length, offset, len))
+	if (len > UINT32_MAX || !rpma__mr_local_contains(mr, offset, len))
 		return RPMA_E_INVAL;
 
-	sge->addr = (uint64_t)(uintptr_t)ibv_mr->addr + offset;
+	rpma__mr_local_at(mr, offset, sge);
 	sge->length = (uint32_t)len;
-	sge->lkey = ibv_mr->lkey;
 	return 0;
 }
 
@@ -68,8 +87,7 @@ static inline int rpma__mr_remote_target(
 	if (len > UINT32_MAX || !rpma__mr_remote_contains(mr, offset, len))
 		return RPMA_E_INVAL;
 
-	*addr = mr->addr + offset;
-	*rkey = mr->rkey;
+	rpma__mr_remote_at(mr, offset, addr, rkey);
 	return 0;
 }
 
