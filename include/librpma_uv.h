@@ -607,6 +607,51 @@ int rpma_uv_conn_set_keepalive(rpma_uv_conn_t *c, uint64_t keepalive_ms);
 rpma_uv_future_t *rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr,
 	const char *port, const struct rpma_conn_private_data *pd);
 
+/* all zero means all defaults; size is sizeof() of the struct the caller was built with */
+typedef struct rpma_uv_reconnect_opts {
+	size_t size;
+	uint64_t initial_ms; /* the first delay is between 0 and this, later ones are longer: 100 */
+	uint64_t max_ms; /* none is longer than this: 10000 */
+	unsigned factor; /* a delay is at most so many times the one before: 3 */
+	unsigned attempts; /* that many, then it fails: 0 means until it is cancelled */
+	uint64_t seed; /* of the random delays, for tests: 0 means that nobody knows */
+	/*
+	 * runs with each new connection, before it connects, to post receives or to set its
+	 * keep-alive or its shared receive queue; it does not connect or close it. Non-zero, a
+	 * UV_E*, gives up with that.
+	 */
+	int (*on_conn)(rpma_uv_conn_t *c, void *data);
+	void *data;
+	uint64_t u_reserved[4];
+} rpma_uv_reconnect_opts_t;
+
+/*
+ * rpma_uv_reconnect - connect, and try again with growing delays until it works
+ *
+ * Shape:      makes a connection as rpma_uv_conn_new() does and connects it as rpma_uv_connect()
+ *             does. One that fails is closed; when it is gone and a delay has passed, another one is
+ *             tried: never two at once. The connection that was lost is not needed, and not touched.
+ *             Clients that lose their server together do not come back together: the first delay is
+ *             random between 0 and initial_ms, each later one between initial_ms and factor times
+ *             the one before it, or max_ms if that is less (decorrelated jitter).
+ *             Receives that on_conn has posted end with the attempt that they were posted for.
+ * Units:      pd->len in bytes, at most 56 on InfiniBand and RoCE; pd may be NULL
+ * Ownership:  peer is borrowed until the callback, and by the connection; cfg and opts may be NULL
+ *             for the defaults and are copied. *conn_ptr is written before the callback, and is the
+ *             reactor's until the callback of rpma_uv_conn_close(). Untouched on failure.
+ * Completion: when a connection is READY; result is the number of attempts that it took.
+ * Errors:     UV_EINVAL     peer, addr, port or conn_ptr is NULL, pd->ptr is NULL or pd->len 0,
+ *                           max_ms is below initial_ms, or an attempt found an argument wrong
+ *             UV_ENOMEM     memory for the operation itself
+ *             UV_ECANCELED  cancelled, or the reactor is closing
+ *             any other     that of the last attempt, or on_conn's
+ * Source:     reactor/reconnect.c
+ */
+rpma_uv_future_t *rpma_uv_reconnect(rpma_uv_reactor_t *r, rpma_uv_op_t *op, struct rpma_peer *peer,
+	const struct rpma_conn_cfg *cfg, const char *addr, const char *port,
+	const struct rpma_conn_private_data *pd, const rpma_uv_reconnect_opts_t *opts,
+	rpma_uv_conn_t **conn_ptr);
+
 /* runs for each request; it may accept or reject it at once or later */
 typedef void (*rpma_uv_conn_req_cb)(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data);
 

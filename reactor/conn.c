@@ -279,26 +279,41 @@ void rpma_uv__conns_fail(struct rpma_uv__reactor *r, const struct rpma_uv__conns
 
 /* ---- new and close --------------------------------------------------------------------------- */
 
-/* what the connection needs of cfg: completion is the reactor's business */
+/* what is looked at of a cfg: completion is the reactor's business */
+int rpma_uv__conn_cfg_copy(const struct rpma_conn_cfg *from, struct rpma_conn_cfg **cfg_ptr)
+{
+	uint32_t sq_size, rq_size;
+	int ret, timeout_ms;
+
+	ret = rpma_conn_cfg_new(cfg_ptr);
+	if (ret)
+		return rpma_uv__status_core(ret);
+	if (from == NULL)
+		return 0;
+	(void)rpma_conn_cfg_get_timeout(from, &timeout_ms);
+	(void)rpma_conn_cfg_get_sq_size(from, &sq_size);
+	(void)rpma_conn_cfg_get_rq_size(from, &rq_size);
+	(void)rpma_conn_cfg_set_timeout(*cfg_ptr, timeout_ms);
+	(void)rpma_conn_cfg_set_sq_size(*cfg_ptr, sq_size);
+	(void)rpma_conn_cfg_set_rq_size(*cfg_ptr, rq_size);
+	return 0;
+}
+
 static int cfg_take(rpma_uv_conn_t *c, const struct rpma_conn_cfg *from)
 {
 	uint32_t sq_size, rq_size;
 	int ret;
 
-	ret = rpma_conn_cfg_new(&c->cfg);
+	ret = rpma_uv__conn_cfg_copy(from, &c->cfg);
 	if (ret)
-		return rpma_uv__status_core(ret);
-	if (from == NULL)
-		from = c->cfg;
-	(void)rpma_conn_cfg_get_timeout(from, &c->timeout_ms);
-	(void)rpma_conn_cfg_get_sq_size(from, &sq_size);
-	(void)rpma_conn_cfg_get_rq_size(from, &rq_size);
+		return ret;
+	(void)rpma_conn_cfg_get_timeout(c->cfg, &c->timeout_ms);
+	(void)rpma_conn_cfg_get_sq_size(c->cfg, &sq_size);
+	(void)rpma_conn_cfg_get_rq_size(c->cfg, &rq_size);
 	if (sq_size == 0 || sq_size > INT_MAX / 2 || rq_size > INT_MAX / 2) {
 		(void)rpma_conn_cfg_delete(&c->cfg);
 		return UV_EINVAL;
 	}
-	(void)rpma_conn_cfg_set_sq_size(c->cfg, sq_size);
-	(void)rpma_conn_cfg_set_rq_size(c->cfg, rq_size);
 	rpma_uv__queue_init(&c->queue, sq_size, rq_size);
 	return 0;
 }

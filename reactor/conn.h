@@ -110,6 +110,9 @@ void rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail);
 /* DRAINING: go on to CLOSED if nothing is out any more; never from within the polling of a queue */
 void rpma_uv__conn_drain_step(rpma_uv_conn_t *c);
 
+/* what a connection looks at of a configuration (NULL: the defaults): 0 or UV_ENOMEM */
+int rpma_uv__conn_cfg_copy(const struct rpma_conn_cfg *from, struct rpma_conn_cfg **cfg_ptr);
+
 /* what happened to its queue pair */
 void rpma_uv__conn_qp_event(struct rpma_uv__watched *watched, enum ibv_event_type type);
 

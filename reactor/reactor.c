@@ -34,6 +34,7 @@
 #include "post.h"
 #include "queue.h"
 #include "reactor.h"
+#include "reconnect.h"
 #include "ring.h"
 #include "slab.h"
 #include "srq.h"
@@ -216,6 +217,7 @@ void rpma_uv_reactor_close(rpma_uv_reactor_t *reactor, rpma_uv_close_cb cb, void
 	rpma_uv__reactor_hold(r);
 	rpma_uv__transfer_cancel_all(r);
 	rpma_uv__lookups_cancel(r);
+	rpma_uv__reconnects_cancel(r);
 	rpma_uv__eps_close(r);
 	rpma_uv__conns_close(r);
 	rpma_uv__srqs_close(r);
@@ -330,6 +332,7 @@ static void lists_init(struct rpma_uv__reactor *r)
 	TAILQ_INIT(&r->srqs);
 	TAILQ_INIT(&r->srqs_dirty);
 	TAILQ_INIT(&r->lookups);
+	TAILQ_INIT(&r->reconnects);
 	TAILQ_INIT(&r->files);
 	TAILQ_INIT(&r->pools);
 	TAILQ_INIT(&r->transfers);

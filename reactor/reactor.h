@@ -37,6 +37,7 @@ TAILQ_HEAD(rpma_uv__pools, rpma_uv_pool);
 TAILQ_HEAD(rpma_uv__transfers, rpma_uv_transfer);
 TAILQ_HEAD(rpma_uv__promises, rpma_uv__promise);
 TAILQ_HEAD(rpma_uv__lookups, rpma_uv__lookup);
+TAILQ_HEAD(rpma_uv__reconnects, rpma_uv__reconnect);
 LIST_HEAD(rpma_uv__devices, rpma_uv__device);
 
 enum rpma_uv__closing {
@@ -94,6 +95,7 @@ struct rpma_uv__reactor {
 	struct rpma_uv__srqs srqs;
 	struct rpma_uv__srqs srqs_dirty; /* likewise */
 	struct rpma_uv__lookups lookups;
+	struct rpma_uv__reconnects reconnects;
 	struct rpma_uv__files files;
 	struct rpma_uv__pools pools;
 	struct rpma_uv__transfers transfers; /* running ones */
