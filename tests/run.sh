@@ -7,6 +7,8 @@
 #   tests/run.sh --sanitize   the same with the address and undefined behaviour sanitizers
 #   tests/run.sh --preset P   with another preset: debug, release, asan, tsan, coverage
 #   tests/run.sh --live NAME  only the live test NAME (repeatable)
+#   tests/run.sh --native     nothing but this: the unit tests as built on Debian 13, and native flush and
+#                             atomic write, which its rdma-core and a kernel 6.12 have; needs root
 #
 # Ends with a line "N passed, N failed, N skipped"; exits 0 when none failed.
 set -euo pipefail
@@ -14,10 +16,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 preset=coverage
 quick=
+native=
 live=()
 while (( $# > 0 )); do
 	case $1 in
 	--quick) quick=1 ;;
+	--native) native=1 preset=debug ;;
 	--sanitize) preset=asan ;;
 	--preset) preset=$2; shift ;;
 	--live) live+=("$2"); shift ;;
@@ -49,11 +53,11 @@ build()
 	find "build/$preset" -name '*.gcda' -delete
 }
 
-# the unit tests; every program is a process of its own with a time limit
+# unit BUILD [RUNNER...] - the unit tests; every program is a process of its own with a time limit
 unit()
 {
 	local junit=$PWD/$logs/unit.xml
-	ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" \
+	"${@:2}" ctest --test-dir "$1" --output-on-failure --no-tests=error -j "$(nproc)" \
 		--output-junit "$junit" || true
 	eval "$(python3 - "$junit" <<'PY'
 import sys, xml.etree.ElementTree as tree
@@ -110,6 +114,33 @@ vm_tests()
 	fi
 }
 
+# inside COMMAND... - in the Debian 13; its words are for the log
+inside()
+{
+	tests/native/inside.sh "$folder" "$@" >>"$logs/build.log" 2>&1 || { tail -n 60 "$logs/build.log"; exit 1; }
+}
+
+# the project on Debian 13: its build and its unit tests there, and its programs on native operations in a guest,
+# with peers that have none and with peers of the other implementation
+native_tests()
+{
+	local folder
+	export RPMA_VM_KERNEL=${RPMA_VM_KERNEL:-linux-image-amd64/bookworm-backports}
+	tests/setup.sh
+	tests/vm/kernel.sh >/dev/null &
+	folder=$(tests/native/folder.sh)
+	: >"$logs/build.log"
+	inside cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Debug -DRPMA_WERROR=ON
+	inside cmake --build build/native
+	cmake --preset debug >>"$logs/build.log" 2>&1
+	cmake --build --preset debug --target live_commit >>"$logs/build.log" 2>&1 ||
+		{ tail -n 60 "$logs/build.log"; exit 1; }
+	unit build/native tests/native/inside.sh "$folder"
+	wait
+	run_live native tests/vm/run.sh --timeout 300 --pmem 64M --env "FOLDER=$folder" \
+		--env "NATIVE=$PWD/build/native" -- tests/native/live.sh build/debug
+}
+
 # what the tests have not executed
 coverage()
 {
@@ -119,14 +150,26 @@ coverage()
 	sed -n '/^File/,$p' "$logs/coverage.txt"
 }
 
-logs=build/logs/$preset
+# ends with the status
+report()
+{
+	echo "$passed passed, $failed failed, $skipped skipped"
+	(( failed == 0 && passed > 0 ))
+	exit
+}
+
+logs=build/logs/${native:+native-}$preset
 mkdir -p "$logs"
+if [[ -n $native ]]; then
+	native_tests
+	report
+fi
 build
 # side by side where time is short, since the live tests wait more than they work
 softverbs_tests &
 [[ -n $quick ]] || wait
 if (( ${#live[@]} == 0 )); then
-	unit
+	unit "build/$preset"
 fi
 wait
 cat "$logs/softverbs.log"
@@ -137,5 +180,4 @@ fi
 if [[ $preset == coverage ]]; then
 	coverage || count 0 1 0
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-(( failed == 0 && passed > 0 ))
+report

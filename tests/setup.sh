@@ -3,6 +3,7 @@
 #
 #   tests/setup.sh           install whatever of it is missing
 #   tests/setup.sh --build   only what the libraries and the program are built with
+#   tests/setup.sh --list    print the names of those, one a line
 #
 # Quiet and quick when nothing is missing; needs root only when something is.
 set -euo pipefail
@@ -25,6 +26,7 @@ tests=(
 	busybox-static      # the virtual machine: its initramfs, ...
 	clang
 	cpio
+	debootstrap         # a newer Debian, for what its libraries alone can do
 	e2fsprogs
 	fio
 	g++
@@ -52,6 +54,7 @@ tests=(
 want=("${build[@]}" "${tests[@]}")
 case "${1-}" in
 --build) want=("${build[@]}") ;;
+--list) printf '%s\n' "${build[@]}"; exit ;;
 '') ;;
 *)
 	sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2

@@ -15,6 +15,7 @@
 #include "wire.h"
 
 #define MAGIC         "wire"
+#define DEVICE_UNIT   ((size_t)2 << 20)
 #define LIMIT_SECONDS 120
 
 const char *wire_port;
@@ -77,7 +78,9 @@ void wire_open(struct wire_region *region)
 		const int fd = open(file, O_RDWR);
 
 		MUST(fd >= 0);
-		region->memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		/* a device (devdax) is mapped in units of this */
+		region->memory = mmap(NULL, (size / DEVICE_UNIT + 1) * DEVICE_UNIT,
+			PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		MUST(region->memory != MAP_FAILED);
 		close(fd);
 		memset(region->memory, 0, size);

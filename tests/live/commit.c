@@ -15,15 +15,20 @@
  *
  * and with "persistent" what is there when it says so outlasts a loss of power. The mark, 8 bytes
  * atop the medium, is set by an atomic write when all else has arrived; the file's bytes begin at
- * DATA_OFFSET. SERVER is the address to listen on and to connect to, or else ADDR.
+ * DATA_OFFSET. SERVER is the address to listen on and to connect to, or else ADDR. It runs on any
+ * librpma.
  */
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "check.h"
+#include "librpma.h"
 
 #define MEDIUM_SIZE (4 << 20)
 #define DATA_OFFSET 4096
@@ -63,17 +68,29 @@ static void event(struct rpma_conn *conn, enum rpma_conn_event expected)
 	CHECK_INT(event, expected);
 }
 
+static void *map(size_t size, int flags, int fd)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	CHECK(memory != MAP_FAILED);
+	return memory;
+}
+
+static void *memory_new(size_t size)
+{
+	return map(size, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
 static void *medium_map(const char *path)
 {
 	void *medium;
 	int fd;
 
 	if (strcmp(path, "memory") == 0)
-		return live_memory(MEDIUM_SIZE);
+		return memory_new(MEDIUM_SIZE);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	CHECK(fd >= 0);
-	medium = mmap(NULL, MEDIUM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	CHECK(medium != MAP_FAILED);
+	medium = map(MEDIUM_SIZE, MAP_SHARED, fd);
 	close(fd);
 	return medium;
 }
@@ -198,7 +215,7 @@ static void commit(struct store *s)
 /* the peer has it, all of it, and not only this end says so */
 static void read_back(struct store *s)
 {
-	char *copy = live_memory(DATA_OFFSET + s->size);
+	char *copy = memory_new(DATA_OFFSET + s->size);
 	struct rpma_mr_local *mr;
 
 	CHECK_OK(rpma_mr_reg(s->peer, copy, DATA_OFFSET + s->size, RPMA_MR_USAGE_READ_DST, &mr));
@@ -219,7 +236,7 @@ static void file_read(struct store *s, const char *path)
 	CHECK(fstat(fd, &st) == 0);
 	CHECK(st.st_size > 0 && st.st_size <= MEDIUM_SIZE - DATA_OFFSET);
 	s->size = (size_t)st.st_size;
-	s->bytes = live_memory(s->size);
+	s->bytes = memory_new(s->size);
 	CHECK(read(fd, s->bytes, s->size) == st.st_size);
 	close(fd);
 }
@@ -275,6 +292,7 @@ static int store(const char *port, const char *path, const char *type, const cha
 int main(int argc, char **argv)
 {
 	CHECK(argc == 5 || argc == 6);
+	live_who = argv[1];
 	if (strcmp(argv[1], "serve") == 0)
 		return serve(argv[2], argv[3], argv[4]);
 	return store(argv[2], argv[3], argv[4], argv[5]);

@@ -3,6 +3,7 @@
 # LIVE_UNDER naming what brings one to a program: softverbs-run.
 #
 #   tests/live/run.sh BUILD [NAME...]
+#   tests/live/run.sh --scripts DIR BUILD [NAME...]    those of another directory
 #
 # A test is a script tests/live/NAME.sh beside this one, or a program BUILD/tests/live/NAME. It gets BUILD (the build's directory), ADDR
 # (the device's address), NVME and NVME1 (ext4 file systems, the second a small one) and TMP (an empty
@@ -11,6 +12,11 @@
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+scripts=$here programs=1
+if [[ $1 == --scripts ]]; then
+	scripts=$(cd "$2" && pwd) programs=''
+	shift 2
+fi
 export BUILD=$(cd "$1" && pwd)
 shift
 limit=180
@@ -23,7 +29,7 @@ else
 fi
 names=("$@")
 if (( ${#names[@]} == 0 )); then
-	for test in "$BUILD"/tests/live/* "$here"/*.sh; do
+	for test in ${programs:+"$BUILD"/tests/live/*} "$scripts"/*.sh; do
 		case ${test##*/} in
 		run.sh | lib.sh) ;;
 		*.sh) names+=("$(basename "$test" .sh)") ;;
@@ -35,13 +41,13 @@ fi
 for name in "${names[@]}"; do
 	export TMP=$(mktemp -d "${TMPDIR:-/tmp}/rpma-live.XXXXXX")
 	start=$SECONDS
-	test=$here/$name.sh
+	test=$scripts/$name.sh
 	under=
 	if [[ ! -x $test ]]; then
 		test=$BUILD/tests/live/$name
 		under=${LIVE_UNDER-}
 	fi
-	seconds=$(sed -n 's/^# LIMIT=//p' "$here/$name.sh" 2>/dev/null)
+	seconds=$(sed -n 's/^# LIMIT=//p' "$scripts/$name.sh" 2>/dev/null)
 	timeout --kill-after=10 "${seconds:-$limit}" $under "$test" >"$TMP/log" 2>&1 </dev/null
 	status=$?
 	case $status in
