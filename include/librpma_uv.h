@@ -390,7 +390,7 @@ typedef struct rpma_uv_reactor_opts {
 	unsigned cq_budget; /* completions handled in one turn: 256 */
 	int spin_us; /* microseconds of polling after a completion: 0 means 50, negative none */
 	unsigned queue_bound; /* operations that may wait on one connection: 65536 */
-	unsigned callback_budget; /* callbacks run in one phase of a turn, two a turn: 1024 */
+	unsigned callback_budget; /* callbacks run in one phase of a turn, of three at most: 1024 */
 	/*
 	 * Asynchronous events of devices (port down, queue pair or device failed) end the
 	 * connections concerned. All reactors of a process share the device and its descriptor

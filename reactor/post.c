@@ -451,7 +451,7 @@ bool rpma_uv__post_is_due(const rpma_uv_conn_t *c)
 	const struct rpma_uv__queue *q = &c->queue;
 	const struct rpma_uv__wr *wr = TAILQ_FIRST(&q->send_waiting);
 
-	if (!c->has_qp || c->state == RPMA_UV__CONN_DRAINING)
+	if (c->state == RPMA_UV__CONN_DRAINING)
 		return false;
 	if (!TAILQ_EMPTY(&q->recv_waiting) && q->recv_posted < q->recv_size)
 		return true;

@@ -9,7 +9,8 @@
  *   forces
  *             a zero poll time-out, even when a foreign prepare callback queued work after ours
  *   prepare   1 flush   2 run ready callbacks   3 nothing left, not spinning: arm every disarmed
- *             completion queue and poll it AGAIN, reap the ring again; empty -> safe to sleep
+ *             completion queue and poll it AGAIN, reap the ring again; something found -> its
+ *             callbacks, flush; empty -> safe to sleep
  *   poll      completion channels, event channel, the ring's eventfd: note what is ready
  *   check     reap the ring, poll completion queues within a budget, expire deadlines, run work that
  *             was posted and ready callbacks, each within a budget, flush
@@ -273,6 +274,7 @@ static void prepare_cb(uv_prepare_t *prepare)
 	if (rpma_uv__ring_reap(r))
 		found = true;
 	if (found) {
+		rpma_uv__futures_run(r, r->opts.callback_budget);
 		flush(r);
 		rpma_uv__reactor_kick(r);
 	}

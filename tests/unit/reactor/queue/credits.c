@@ -50,7 +50,7 @@ static void credits__two_waves_of_reads(void **state)
 	assert_memory_equal(rig.mem, rig.mem + 32768, 17 * 64);
 }
 
-/* many small sends on a short queue: the library asks for completions in time, all end */
+/* many small sends and writes on a short queue: the library asks for completions in time, all end */
 static void credits__unsignalled_sends(void **state)
 {
 	static const uint32_t sizes[] = { 1, 2, 3, 4, 7, 16, 150 };
@@ -62,7 +62,7 @@ static void credits__unsignalled_sends(void **state)
 
 		rig_conn_ready_sizes(&c, sizes[s], 10);
 		for (unsigned i = 0; i < MANY; i++)
-			rig_send(&c, &ops[i], 8);
+			i % 3 ? rig_write(&c, &ops[i], 8) : rig_send(&c, &ops[i], 8);
 		rig_settle();
 		while (count_done(MANY) < MANY) {
 			assert_true(rounds++ < 2 * MANY);

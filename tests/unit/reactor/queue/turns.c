@@ -214,6 +214,68 @@ static void turns__debt_is_forgotten(void **state)
 	rig_close();
 }
 
+static uv_prepare_t observer;
+static unsigned observed; /* of the other, when the greedy one had posted again */
+
+static void complete_all(struct ibv_cq *cq, void *arg)
+{
+	struct rig_conn *greedy = arg;
+
+	(void)cq;
+	double_on_arm(NULL, NULL);
+	double_complete_send(greedy->qp, 4, IBV_WC_SUCCESS);
+	double_complete_send(other.conn.qp, 4, IBV_WC_SUCCESS);
+}
+
+static void observe(uv_prepare_t *prepare)
+{
+	struct rig_conn *greedy = prepare->data;
+
+	if (greedy != NULL && double_sends(greedy->qp) == 8 && observed == 0)
+		observed = (unsigned)double_sends(other.conn.qp);
+}
+
+/*
+ * Completions that are found when the queue is armed and looked at again: what their callbacks start
+ * goes out with what waited already, not a flush later.
+ */
+static void turns__found_by_looking_again(void **state)
+{
+	rpma_uv_reactor_opts_t opts = rig_opts();
+	struct rig_conn greedy;
+
+	(void)state;
+	/* those that were started earlier run later: after the reactor has prepared */
+	memset(&observer, 0, sizeof(observer));
+	uv_prepare_init(&rig.loop, &observer);
+	uv_prepare_start(&observer, observe);
+	uv_unref((uv_handle_t *)&observer);
+	rig_reactor(&opts);
+	memset(&other, 0, sizeof(other));
+	observed = 0;
+	other.len = 8;
+	rig_conn_ready_sizes(&greedy, 4, 10);
+	rig_conn_ready_sizes(&other.conn, 4, 10);
+	observer.data = &greedy;
+	for (unsigned i = 0; i < 100; i++)
+		rig_write(&greedy, &greedy_ops[i], 8);
+	for (unsigned i = 0; i < 4; i++)
+		other_start(&other.ops[i]);
+	rig_settle();
+	assert_int_equal(double_sends(greedy.qp), 4);
+	assert_int_equal(double_sends(other.conn.qp), 4);
+	double_on_arm(complete_all, &greedy);
+	double_spurious_event(greedy.qp->send_cq);
+	rig_settle();
+	assert_int_equal(observed, 8);
+	other.is_over = true;
+	uv_close((uv_handle_t *)&observer, NULL);
+	double_auto_bits(DOUBLE_AUTO_CM | DOUBLE_AUTO_FLUSH | DOUBLE_AUTO_DATA);
+	double_complete_send(greedy.qp, 4, IBV_WC_SUCCESS);
+	double_complete_send(other.conn.qp, 4, IBV_WC_SUCCESS);
+	rig_settle();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +283,7 @@ int main(void)
 		RIG_TEST(turns__long_operations),
 		RIG_TEST(turns__not_behind_the_whole_queue),
 		RIG_TEST(turns__alone),
+		RIG_TEST(turns__found_by_looking_again),
 		RIG_TEST(turns__debt),
 		RIG_TEST(turns__debt_is_forgotten),
 	};
