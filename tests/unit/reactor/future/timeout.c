@@ -304,25 +304,36 @@ static rpma_uv_future_t *step(rpma_uv_future_t *f, void *data)
 	return data;
 }
 
-/* a chain whose first step ends when its time is over does not go on */
+static void complete_one(uv_timer_t *timer)
+{
+	double_complete_send(timer->data, 1, IBV_WC_SUCCESS);
+	uv_close((uv_handle_t *)timer, NULL);
+}
+
+/*
+ * a chain whose first step ends when its time is over does not go on; it ends among the timers, which
+ * libuv runs before it polls, and from 1.45 on after it
+ */
 static void timeout__between_steps(void **state)
 {
 	struct rig_op read;
 	struct rig_done done;
 	struct rig_conn c;
 	rpma_uv_future_t *chain;
+	uv_timer_t timer;
 
 	(void)state;
 	rig_conn_ready(&c, NULL);
 	rig_read(&c, &read, 8);
 	chain = rig_watch(rpma_uv_chain(&read.op.future, step, NULL), &done);
+	timer.data = c.qp;
+	assert_int_equal(uv_timer_init(&rig.loop, &timer), 0);
+	assert_int_equal(uv_timer_start(&timer, complete_one, 10, 0), 0);
 	assert_int_equal(rpma_uv_timeout(chain, 10, 0), 0);
 	rig_settle();
 	steps = 0;
 	rig_advance(10);
-	rig_glance(); /* newer libuv runs timers after polling: the step must not end before that */
-	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
-	RIG_UNTIL(done.times > 0 && read.done.times > 0);
+	RIG_UNTIL(done.times > 0);
 	assert_done(read.done, 0);
 	assert_int_equal(steps, 0);
 	assert_done(done, UV_ETIMEDOUT);
