@@ -41,8 +41,17 @@ for server in original ours; do
 		on_library $client wire_client >"$TMP/client" 2>&1 &
 		client_pid=$!
 		lib_started+=("$client_pid")
-		for side in "$client_pid client" "$pid server"; do
-			wait "${side% *}" || { cat "$TMP/client" "$TMP/server"; fail "$client client, $server server: ${side#* } failed"; }
+		# one that fails leaves the other one waiting
+		first=$client_pid
+		while kill -0 "$client_pid" 2>/dev/null; do
+			kill -0 "$pid" 2>/dev/null || { first=$pid; break; }
+			read -rt 0.05 <> <(:) || true
+		done
+		for ended in "$first" "$client_pid" "$pid"; do
+			wait "$ended" || {
+				cat "$TMP/client" "$TMP/server"
+				fail "$client client, $server server"
+			}
 		done
 		echo "figure: $client client, $server server"
 		said "$TMP/client" $client client

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,6 +97,7 @@ static enum outcome run(const struct check *check, char *message, size_t size)
 	if (pid < 0)
 		abort();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(fds[0]);
 		report_fd = fds[1];
 		alarm(LIMIT_SECONDS);
