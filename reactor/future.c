@@ -205,8 +205,6 @@ static void leave_parent(rpma_uv_future_t *f)
 		return;
 	if (rpma_uv__all_awaits(parent))
 		f->u_flags |= RPMA_UV__PARENT_DUE | RPMA_UV__COUNTED;
-	else
-		f->u_parent = &rpma_uv__parent_served;
 }
 
 rpma_uv_future_t *rpma_uv_then(rpma_uv_future_t *f, rpma_uv_cb cb, void *data)

@@ -11,7 +11,8 @@
 _Static_assert(offsetof(rpma_uv_all_t, u_inputs) == sizeof(rpma_uv_future_t), "inputs of all");
 _Static_assert(offsetof(rpma_uv_any_t, u_inputs) == sizeof(rpma_uv_future_t), "inputs of any");
 
-rpma_uv_future_t rpma_uv__parent_served = { .u_state = RPMA_UV__FUTURE_DONE };
+/* whoever has this parent was consumed by one that is gone */
+static rpma_uv_future_t served = { .u_state = RPMA_UV__FUTURE_DONE };
 
 struct rpma_uv__inputs *rpma_uv__inputs_of(rpma_uv_future_t *parent)
 {
@@ -107,7 +108,7 @@ void rpma_uv__inputs_take(struct rpma_uv__futures *to, rpma_uv_future_t *parent)
 		keep(to, f);
 		/* a loser has none, and may get another while it is readable */
 		if (f->u_parent != NULL)
-			f->u_parent = &rpma_uv__parent_served;
+			f->u_parent = &served;
 	}
 }
 

@@ -45,7 +45,4 @@ void rpma_uv__inputs_free(struct rpma_uv__reactor *r, struct rpma_uv__futures *c
 int rpma_uv__inputs_cancel(rpma_uv_future_t *parent, unsigned how);
 void rpma_uv__inputs_unref(rpma_uv_future_t *parent);
 
-/* a parent like no other: whoever has it was consumed by one that is gone */
-extern rpma_uv_future_t rpma_uv__parent_served;
-
 #endif /* RPMA_UV_INPUTS_H */

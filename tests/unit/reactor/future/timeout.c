@@ -60,6 +60,8 @@ static void timeout__of_nothing(void **state)
 static void timeout__replaced(void **state)
 {
 	struct rig_done done;
+	struct rig_op read;
+	struct rig_conn c;
 
 	(void)state;
 	rig_watch(rpma_uv_promise(&rig.reactor, &op), &done);
@@ -73,6 +75,20 @@ static void timeout__replaced(void **state)
 	rig_settle();
 	assert_done(done, UV_ETIMEDOUT);
 	assert_int_equal(rig_stats().timeouts, 1);
+
+	/* what was to be forced is not any more */
+	rig_conn_ready(&c, NULL);
+	rig_read(&c, &read, 8);
+	assert_int_equal(rpma_uv_timeout(&read.op.future, 10, RPMA_UV_FORCE), 0);
+	assert_int_equal(rpma_uv_timeout(&read.op.future, 10, 0), 0);
+	rig_settle();
+	rig_advance(10);
+	rig_settle();
+	assert_int_equal(rig_stats().timeouts_refused, 1);
+	assert_int_equal(rig_stats().cancels_forced, 0);
+	double_complete_send(c.qp, 1, IBV_WC_SUCCESS);
+	RIG_UNTIL(read.done.times > 0);
+	assert_done(read.done, 0);
 }
 
 /* it goes when the future ends: nothing is left that would wake the loop, or look at the storage */
