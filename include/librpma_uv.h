@@ -415,6 +415,7 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t works; /* of rpma_uv_reactor_post(), run */
 	uint64_t budgets_spent; /* phases that left callbacks for the next one */
 	uint64_t holds; /* reasons to keep the loop alive: 0 and it ends */
+	uint64_t flushes; /* of queues that had something to give: at most three a turn */
 	uint64_t doorbells; /* lists of work requests given to a device */
 	uint64_t work_requests; /* work requests in those lists */
 	uint64_t completions; /* work completions taken from completion queues */
@@ -432,7 +433,7 @@ typedef struct rpma_uv_reactor_stats {
 	uint64_t conns_ready; /* of those, READY */
 	uint64_t rnr_errors; /* sends that ended UV_ENOBUFS: the peer had no receive for too long */
 	uint64_t async_events; /* of devices, read by this reactor */
-	uint64_t u_reserved[4];
+	uint64_t u_reserved[3];
 } rpma_uv_reactor_stats_t;
 
 /*

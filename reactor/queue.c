@@ -175,6 +175,7 @@ void rpma_uv__queues_flush(struct rpma_uv__reactor *r)
 	struct rpma_uv__conns batch = TAILQ_HEAD_INITIALIZER(batch);
 	rpma_uv_conn_t *c;
 
+	r->stats.flushes += !TAILQ_EMPTY(&r->dirty);
 	TAILQ_CONCAT(&batch, &r->dirty, dirty_link);
 	while ((c = TAILQ_FIRST(&batch)) != NULL) {
 		TAILQ_REMOVE(&batch, c, dirty_link);

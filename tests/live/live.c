@@ -139,3 +139,62 @@ void live_descriptor_of(const struct rpma_mr_local *mr, struct live_descriptor *
 	descriptor->pd.ptr = descriptor->bytes;
 	descriptor->pd.len = (uint8_t)size;
 }
+
+/* what live_serve() works on; a process serves once */
+static struct {
+	struct live_node node;
+	struct live_descriptor descriptor;
+	unsigned left; /* clients to come */
+} served;
+
+static void on_served_end(rpma_uv_future_t *f, int status)
+{
+	(void)status;
+	rpma_uv_conn_close(f->data, NULL, NULL);
+}
+
+static void on_served_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+{
+	rpma_uv_conn_t *conn;
+
+	(void)data;
+	CHECK_OK(rpma_uv_conn_new(&served.node.reactor, served.node.peer, NULL, &conn));
+	rpma_uv_then(rpma_uv_conn_end(conn, NULL), on_served_end, conn);
+	rpma_uv_release(rpma_uv_accept(req, NULL, conn, &served.descriptor.pd));
+	if (--served.left == 0)
+		rpma_uv_ep_close(ep, NULL, NULL);
+}
+
+int live_serve(const char *addr, const struct live_offer *offer)
+{
+	struct live_node *node = &served.node;
+	void *memory = live_memory(offer->size);
+	struct rpma_mr_local *mr;
+	rpma_uv_ep_t *ep;
+
+	served.left = offer->clients;
+	live_node_open(node, addr, RPMA_UTIL_IBV_CONTEXT_LOCAL, NULL);
+	live_pattern(memory, offer->size, offer->seed);
+	CHECK_OK(rpma_mr_reg(node->peer, memory, offer->size, RPMA_MR_USAGE_READ_SRC, &mr));
+	live_descriptor_of(mr, &served.descriptor);
+	CHECK_OK(rpma_uv_listen(
+		&node->reactor, node->peer, addr, offer->port, 0, on_served_request, NULL, &ep));
+	live_ready();
+	CHECK_OK(uv_run(&node->loop, UV_RUN_DEFAULT));
+	CHECK_OK(rpma_mr_dereg(&mr));
+	live_node_close(node);
+	return 0;
+}
+
+rpma_uv_conn_t *live_connect(
+	struct live_node *node, const char *addr, const char *port, struct rpma_mr_remote **remote)
+{
+	struct rpma_conn_private_data pd;
+	rpma_uv_conn_t *conn;
+
+	CHECK_OK(rpma_uv_conn_new(&node->reactor, node->peer, NULL, &conn));
+	AWAIT(rpma_uv_connect(conn, &node->op, addr, port, NULL), 0);
+	CHECK_OK(rpma_uv_conn_private_data(conn, &pd));
+	CHECK_OK(rpma_mr_remote_from_descriptor(pd.ptr, pd.len, remote));
+	return conn;
+}

@@ -67,4 +67,21 @@ struct live_descriptor {
 
 void live_descriptor_of(const struct rpma_mr_local *mr, struct live_descriptor *descriptor);
 
+/*
+ * a server of one region, patterned from a seed: it accepts so many clients, tells each of the
+ * region in the private data of the acceptance, and returns 0 when all have left
+ */
+struct live_offer {
+	const char *port;
+	size_t size;
+	uint64_t seed;
+	unsigned clients;
+};
+
+int live_serve(const char *addr, const struct live_offer *offer);
+
+/* a READY connection to it, and the region, for rpma_mr_remote_delete() */
+rpma_uv_conn_t *live_connect(
+	struct live_node *node, const char *addr, const char *port, struct rpma_mr_remote **remote);
+
 #endif /* RPMA_LIVE_H */

@@ -138,43 +138,11 @@ static void on_pulled(rpma_uv_future_t *f, int status)
 	tasks_read(&at_end);
 }
 
-static rpma_uv_op_t end_op;
-static struct live_descriptor descriptor;
-
-static void on_end(rpma_uv_future_t *f, int status)
-{
-	(void)status;
-	rpma_uv_conn_close(f->data, NULL, NULL);
-}
-
-static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
-{
-	struct live_node *node = data;
-	rpma_uv_conn_t *conn;
-
-	CHECK_OK(rpma_uv_conn_new(&node->reactor, node->peer, NULL, &conn));
-	rpma_uv_then(rpma_uv_conn_end(conn, &end_op), on_end, conn);
-	rpma_uv_release(rpma_uv_accept(req, NULL, conn, &descriptor.pd));
-	rpma_uv_ep_close(ep, NULL, NULL);
-}
-
 static int server(const char *addr)
 {
-	static struct live_node node;
-	void *memory = live_memory(REGION);
-	struct rpma_mr_local *mr;
-	rpma_uv_ep_t *ep;
+	const struct live_offer offer = { .port = PORT, .size = REGION, .seed = 3, .clients = 1 };
 
-	live_node_open(&node, addr, RPMA_UTIL_IBV_CONTEXT_LOCAL, NULL);
-	live_pattern(memory, REGION, 3);
-	CHECK_OK(rpma_mr_reg(node.peer, memory, REGION, RPMA_MR_USAGE_READ_SRC, &mr));
-	live_descriptor_of(mr, &descriptor);
-	CHECK_OK(rpma_uv_listen(&node.reactor, node.peer, addr, PORT, 0, on_request, &node, &ep));
-	live_ready();
-	CHECK_OK(uv_run(&node.loop, UV_RUN_DEFAULT));
-	CHECK_OK(rpma_mr_dereg(&mr));
-	live_node_close(&node);
-	return 0;
+	return live_serve(addr, &offer);
 }
 
 /* four pieces of work that wait for each other: every pool thread has started when they are done */
@@ -229,7 +197,6 @@ int main(void)
 	const char *addr = live_addr(), *directory = getenv("NVME");
 	static struct live_node node;
 	const rpma_uv_transfer_opts_t opts = { .size = sizeof(opts), .on_chunk = on_chunk };
-	struct rpma_conn_private_data pd;
 	struct rpma_mr_remote *remote;
 	rpma_uv_transfer_t *transfer;
 	rpma_uv_file_t *file;
@@ -249,10 +216,7 @@ int main(void)
 	live_fork(server, addr);
 	live_node_open(&node, addr, RPMA_UTIL_IBV_CONTEXT_REMOTE, NULL);
 	pool_start(&node.loop);
-	CHECK_OK(rpma_uv_conn_new(&node.reactor, node.peer, NULL, &conn));
-	AWAIT(rpma_uv_connect(conn, &node.op, addr, PORT, NULL), 0);
-	CHECK_OK(rpma_uv_conn_private_data(conn, &pd));
-	CHECK_OK(rpma_mr_remote_from_descriptor(pd.ptr, pd.len, &remote));
+	conn = live_connect(&node, addr, PORT, &remote);
 	AWAIT(rpma_uv_pool_new(&node.reactor, &node.op, node.peer, NULL, &pool), 0);
 	AWAIT(rpma_uv_file_open(&node.reactor, &node.op, path, O_CREAT | O_TRUNC | O_WRONLY, 0600,
 		      RPMA_UV_FILE_DIRECT, &file),

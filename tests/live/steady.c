@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "heap.h"
 #include "live.h"
 
 #define PORT   "7303"
@@ -19,85 +20,11 @@
 #define CHUNKS 10240
 #define REGION ((size_t)CHUNK * CHUNKS)
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_OWN_HEAP 1 /* the sanitizer's: its calls cannot be told from ours */
-#else
-#define HAS_OWN_HEAP 0
-#endif
-
-static unsigned long heap_calls;
-
-#if !HAS_OWN_HEAP
-/* every heap call of the process goes through here */
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *ptr, size_t size);
-void __libc_free(void *ptr);
-
-void *malloc(size_t size)
-{
-	heap_calls++;
-	return __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-	heap_calls++;
-	return __libc_calloc(n, size);
-}
-
-void *realloc(void *ptr, size_t size)
-{
-	heap_calls++;
-	return __libc_realloc(ptr, size);
-}
-
-void free(void *ptr)
-{
-	heap_calls++;
-	__libc_free(ptr);
-}
-#endif
-
-static rpma_uv_op_t end_op;
-
-static void on_end(rpma_uv_future_t *f, int status)
-{
-	(void)status;
-	rpma_uv_conn_close(f->data, NULL, NULL);
-}
-
-static struct live_descriptor descriptor;
-
-static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
-{
-	struct live_node *node = data;
-	rpma_uv_conn_t *conn;
-
-	CHECK_OK(rpma_uv_conn_new(&node->reactor, node->peer, NULL, &conn));
-	rpma_uv_then(rpma_uv_conn_end(conn, &end_op), on_end, conn);
-	rpma_uv_release(rpma_uv_accept(req, NULL, conn, &descriptor.pd));
-	rpma_uv_ep_close(ep, NULL, NULL);
-}
-
 static int server(const char *addr)
 {
-	static struct live_node node;
-	void *memory = live_memory(REGION);
-	struct rpma_mr_local *mr;
-	rpma_uv_ep_t *ep;
+	const struct live_offer offer = { .port = PORT, .size = REGION, .seed = 2, .clients = 1 };
 
-	live_node_open(&node, addr, RPMA_UTIL_IBV_CONTEXT_LOCAL, NULL);
-	live_pattern(memory, REGION, 2);
-	CHECK_OK(rpma_mr_reg(node.peer, memory, REGION, RPMA_MR_USAGE_READ_SRC, &mr));
-	live_descriptor_of(mr, &descriptor);
-	CHECK_OK(rpma_uv_listen(&node.reactor, node.peer, addr, PORT, 0, on_request, &node, &ep));
-	live_ready();
-	CHECK_OK(uv_run(&node.loop, UV_RUN_DEFAULT));
-	CHECK_OK(rpma_mr_dereg(&mr));
-	live_node_close(&node);
-	return 0;
+	return live_serve(addr, &offer);
 }
 
 static unsigned long calls_at_start, calls_in_steady_state, chunks_seen;
@@ -109,9 +36,9 @@ static int on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offs
 	live_pattern_check(base, len, 2, offset);
 	chunks_seen++;
 	if (chunks_seen == 100)
-		calls_at_start = heap_calls;
+		calls_at_start = heap_calls();
 	else if (chunks_seen == CHUNKS - 100)
-		calls_in_steady_state = heap_calls - calls_at_start;
+		calls_in_steady_state = heap_calls() - calls_at_start;
 	return 0;
 }
 
@@ -129,7 +56,6 @@ int main(void)
 	};
 	rpma_uv_transfer_stat_t done;
 	rpma_uv_transfer_t *transfer;
-	struct rpma_conn_private_data pd;
 	struct rpma_mr_remote *remote;
 	rpma_uv_file_t *file;
 	rpma_uv_conn_t *conn;
@@ -137,7 +63,7 @@ int main(void)
 	char path[256];
 	struct stat st;
 
-	if (HAS_OWN_HEAP) {
+	if (!HEAP_IS_COUNTED) {
 		printf("a sanitizer has replaced the heap\n");
 		return LIVE_SKIP;
 	}
@@ -148,10 +74,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/steady.out", directory);
 	live_fork(server, addr);
 	live_node_open(&node, addr, RPMA_UTIL_IBV_CONTEXT_REMOTE, NULL);
-	CHECK_OK(rpma_uv_conn_new(&node.reactor, node.peer, NULL, &conn));
-	AWAIT(rpma_uv_connect(conn, &node.op, addr, PORT, NULL), 0);
-	CHECK_OK(rpma_uv_conn_private_data(conn, &pd));
-	CHECK_OK(rpma_mr_remote_from_descriptor(pd.ptr, pd.len, &remote));
+	conn = live_connect(&node, addr, PORT, &remote);
 	AWAIT(rpma_uv_pool_new(&node.reactor, &node.op, node.peer, &pool_opts, &pool), 0);
 	AWAIT(rpma_uv_file_open(&node.reactor, &node.op, path, O_CREAT | O_TRUNC | O_WRONLY, 0600,
 		      RPMA_UV_FILE_DIRECT, &file),
@@ -163,6 +86,7 @@ int main(void)
 	rpma_uv_transfer_stat(transfer, &done);
 	printf("figure: heap calls over %lu chunk reads and writes: %lu (%u syncs among them)\n",
 		chunks_seen - 200, calls_in_steady_state, done.syncs);
+	CHECK(calls_at_start > 0); /* the library's beginnings are counted */
 	CHECK_INT(chunks_seen, CHUNKS);
 	CHECK_INT(calls_in_steady_state, 0);
 	CHECK_INT(done.durable, REGION);
