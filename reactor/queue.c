@@ -101,7 +101,6 @@ void rpma_uv__queue_add(rpma_uv_conn_t *c, struct rpma_uv__wr *wr)
 	wr->out = 0;
 	wr->status = 0;
 	wr->detail = 0;
-	wr->is_forced = false;
 	q->waiting++;
 	TAILQ_INSERT_TAIL(waiting_list(wr), wr, link);
 	busy_update(c);
