@@ -5,7 +5,8 @@
 #   tests/live/run.sh BUILD [NAME...]
 #   tests/live/run.sh --scripts DIR BUILD [NAME...]    those of another directory
 #
-# A test is a script tests/live/NAME.sh beside this one, or a program BUILD/tests/live/NAME. It gets BUILD (the build's directory), ADDR
+# A test is a script tests/live/NAME.sh beside this one, or a program BUILD/tests/live/NAME or, where the device
+# is the kernel's, BUILD/tests/promise/NAME. It gets BUILD (the build's directory), ADDR
 # (the device's address), NVME and NVME1 (ext4 file systems, the second a small one) and TMP (an empty
 # directory of its own) in its environment, and exits 0 passed, 77 skipped with the reason on its
 # last line, anything else failed; a line "# LIMIT=SECONDS" gives it more than the usual time. Ends with "live: N passed, N failed, N skipped".
@@ -28,8 +29,11 @@ else
 	rdma link 2>/dev/null | sed 's/^/live: device /'
 fi
 names=("$@")
+promises=$BUILD/tests/promise
 if (( ${#names[@]} == 0 )); then
-	for test in ${programs:+"$BUILD"/tests/live/*} "$scripts"/*.sh; do
+	for test in ${programs:+"$BUILD"/tests/live/* "$promises"/[0-9]*} "$scripts"/*.sh; do
+		# on the software device ctest runs the promises
+		[[ $test == "$promises"/* && -n ${LIVE_UNDER-} ]] && continue
 		case ${test##*/} in
 		run.sh | lib.sh) ;;
 		*.sh) names+=("$(basename "$test" .sh)") ;;
@@ -45,6 +49,7 @@ for name in "${names[@]}"; do
 	under=
 	if [[ ! -x $test ]]; then
 		test=$BUILD/tests/live/$name
+		[[ -x $test ]] || test=$promises/$name
 		under=${LIVE_UNDER-}
 	fi
 	seconds=$(sed -n 's/^# LIMIT=//p' "$scripts/$name.sh" 2>/dev/null)
