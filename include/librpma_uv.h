@@ -593,8 +593,8 @@ int rpma_uv_conn_set_keepalive(rpma_uv_conn_t *c, uint64_t keepalive_ms);
  *             close.
  * Units:      pd->len in bytes, at most 56 on InfiniBand and RoCE; pd may be NULL
  * Completion: when the connection is READY; private data of the answer is readable then.
- * Errors:     UV_EINVAL         addr or port is NULL, pd->ptr is NULL or pd->len 0, or the
- *                               connection is not NEW
+ * Errors:     UV_EINVAL         addr or port is NULL, pd->ptr is NULL, pd->len is 0 or too long,
+ *                               or the connection is not NEW
  *             UV_EAI_*          the name cannot be resolved
  *             UV_EADDRNOTAVAIL  the address is of no use
  *             UV_EHOSTUNREACH   no route, or no answer below
@@ -630,8 +630,9 @@ typedef struct rpma_uv_reconnect_opts {
  * rpma_uv_reconnect - connect, and try again with growing delays until it works
  *
  * Shape:      makes a connection as rpma_uv_conn_new() does and connects it as rpma_uv_connect()
- *             does. One that fails is closed; when it is gone and a delay has passed, another one is
- *             tried: never two at once. The connection that was lost is not needed, and not touched.
+ *             does. One that fails is closed; when it is gone and a delay has passed, another one
+ *             is tried: never two at once. The connection that was lost is not needed, and not
+ *             touched.
  *             Clients that lose their server together do not come back together: the first delay is
  *             random between 0 and initial_ms, each later one between initial_ms and factor times
  *             the one before it, or max_ms if that is less (decorrelated jitter).
@@ -713,8 +714,8 @@ void rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data);
  * Units:      pd->len in bytes, at most 196 on InfiniBand and RoCE; pd may be NULL
  * Ownership:  req is consumed whatever comes; its private data moves to c.
  * Completion: when the connection is READY.
- * Errors:     UV_EINVAL        pd->ptr is NULL or pd->len 0, or the connection is not NEW; the
- *                              request is rejected
+ * Errors:     UV_EINVAL        pd->ptr is NULL, pd->len is 0 or too long, or the connection is not
+ *                              NEW; the request is rejected
  *             UV_ENODEV        the request came over another device than the peer's
  *             UV_ECONNREFUSED  the peer has given up
  *             UV_ETIMEDOUT     the peer stayed silent
@@ -731,7 +732,8 @@ rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma
  * Shape:      the peer's connect ends UV_ECONNREFUSED and finds the word in its private data.
  * Units:      pd->len in bytes, at most 148 on InfiniBand and RoCE; pd may be NULL
  * Ownership:  req is gone after the call, whatever comes.
- * Errors:     UV_EINVAL  pd->ptr is NULL or pd->len 0; the request is rejected without it
+ * Errors:     UV_EINVAL  pd->ptr is NULL, or pd->len is 0 or too long; the request is rejected
+ *                        without it
  *             any other  that of rdma_reject(3)
  * Source:     reactor/ep.c
  */

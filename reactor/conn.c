@@ -129,8 +129,7 @@ static void conn_free(struct rpma_uv__closer *closer)
 	struct rpma_uv__reactor *r = c->reactor;
 
 	assert(c->state == RPMA_UV__CONN_CLOSED);
-	if (c->queue.is_dirty)
-		TAILQ_REMOVE(&r->dirty, c, dirty_link);
+	assert(!c->queue.is_dirty); /* a flush has come before this phase */
 	TAILQ_REMOVE(&r->conns, c, link);
 	r->stats.conns--;
 	(void)rpma_conn_cfg_delete(&c->cfg);

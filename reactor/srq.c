@@ -350,8 +350,7 @@ static void srq_free(struct rpma_uv__closer *closer)
 	rpma_uv_srq_t *srq = rpma_uv__container_of(closer, rpma_uv_srq_t, closer);
 	struct rpma_uv__reactor *r = srq->reactor;
 
-	if (srq->is_dirty)
-		TAILQ_REMOVE(&r->srqs_dirty, srq, dirty_link);
+	assert(!srq->is_dirty); /* a flush has come before this phase */
 	TAILQ_REMOVE(&r->srqs, srq, link);
 	free(srq);
 	rpma_uv__reactor_drop(r);

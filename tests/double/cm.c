@@ -13,6 +13,7 @@
 /* private data on the wire, on InfiniBand and RoCE */
 #define REQUEST_DATA_BYTES 56
 #define ANSWER_DATA_BYTES  196
+#define REJECT_DATA_BYTES  148
 #define REJECTED_BY_PEER   28
 
 /* who asks in a request: 192.0.2.2:49152 */
@@ -221,6 +222,15 @@ int double_backlog(const struct rdma_cm_id *id)
 
 /* connecting */
 
+/* the kernel's rule */
+static bool is_too_long(uint8_t len, uint8_t most)
+{
+	if (len <= most)
+		return false;
+	errno = EINVAL;
+	return true;
+}
+
 static void note_param(struct id *id, const struct rdma_conn_param *param)
 {
 	id->has_connected = true;
@@ -289,6 +299,10 @@ int rdma_connect(struct rdma_cm_id *cm_id, struct rdma_conn_param *param)
 
 	if (double__enter("rdma_connect"))
 		return -1;
+	if (param && is_too_long(param->private_data_len, REQUEST_DATA_BYTES)) {
+		double__leave();
+		return -1;
+	}
 	note_param(id, param);
 	if (double__auto & DOUBLE_AUTO_CM) {
 		uint8_t padded[REQUEST_DATA_BYTES] = { 0 };
@@ -315,6 +329,10 @@ int rdma_accept(struct rdma_cm_id *cm_id, struct rdma_conn_param *param)
 
 	if (double__enter("rdma_accept"))
 		return -1;
+	if (param && is_too_long(param->private_data_len, ANSWER_DATA_BYTES)) {
+		double__leave();
+		return -1;
+	}
 	note_param(id, param);
 	if (cm_id->qp)
 		cm_id->qp->state = IBV_QPS_RTS;
@@ -355,9 +373,17 @@ int rdma_reject(struct rdma_cm_id *cm_id, const void *data, uint8_t len)
 
 	if (double__enter("rdma_reject"))
 		return -1;
+	if (is_too_long(len, REJECT_DATA_BYTES)) {
+		double__leave();
+		return -1;
+	}
 	if ((double__auto & DOUBLE_AUTO_CM) && id->remote) {
-		double_push_cm(
-			&id->remote->id, RDMA_CM_EVENT_REJECTED, REJECTED_BY_PEER, data, len);
+		uint8_t padded[REJECT_DATA_BYTES] = { 0 };
+
+		if (len)
+			memcpy(padded, data, len);
+		double_push_cm(&id->remote->id, RDMA_CM_EVENT_REJECTED, REJECTED_BY_PEER, padded,
+			sizeof(padded));
 		forget_remote(id);
 	}
 	double__leave();

@@ -3,7 +3,25 @@
 
 /* active.c - connecting: what the peer is told, what is set, in which order */
 
+#include <netdb.h>
+
 #include "rig.h"
+
+/* the linker sends these calls here */
+int __real_getnameinfo(const struct sockaddr *addr, socklen_t addr_len, char *host,
+	socklen_t host_len, char *service, socklen_t service_len, int flags);
+int __wrap_getnameinfo(const struct sockaddr *addr, socklen_t addr_len, char *host,
+	socklen_t host_len, char *service, socklen_t service_len, int flags);
+
+static bool has_no_names;
+
+int __wrap_getnameinfo(const struct sockaddr *addr, socklen_t addr_len, char *host,
+	socklen_t host_len, char *service, socklen_t service_len, int flags)
+{
+	return has_no_names ? EAI_MEMORY
+			    : __real_getnameinfo(
+				      addr, addr_len, host, host_len, service, service_len, flags);
+}
 
 static rpma_uv_future_t *connect_to(struct rig_conn *c)
 {
@@ -342,6 +360,18 @@ static void active__another_device(void **state)
 	unit_peer_delete(peer);
 }
 
+/* the peer's address in words is for people: without it everything else works */
+static void active__no_words_for_an_address(void **state)
+{
+	struct rig_conn c;
+
+	(void)state;
+	has_no_names = true;
+	rig_conn_ready(&c, NULL);
+	has_no_names = false;
+	assert_string_equal(rpma_uv_conn_remote_addr(c.conn), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +388,7 @@ int main(void)
 		RIG_TEST(active__cancelled),
 		RIG_TEST(active__read_depth),
 		RIG_TEST(active__another_device),
+		RIG_TEST(active__no_words_for_an_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,8 +84,60 @@ static void private_data__of_a_rejection(void **state)
 	assert_int_equal(connected.detail, 28);
 	assert_done(answered, 0);
 	assert_int_equal(rpma_uv_conn_private_data(client.conn, &pd), 0);
-	assert_int_equal(pd.len, 10);
+	assert_int_equal(pd.len, 148);
 	assert_string_equal(pd.ptr, "not today");
+	for (unsigned i = 10; i < 148; i++)
+		assert_int_equal(((uint8_t *)pd.ptr)[i], 0);
+}
+
+static rpma_uv_conn_req_t *request;
+
+static void keep_request(rpma_uv_ep_t *from, rpma_uv_conn_req_t *req, void *data)
+{
+	(void)from;
+	(void)data;
+	request = req;
+}
+
+/* as long as the field, and longer: each call that sends any */
+static void private_data__lengths(void **state)
+{
+	uint8_t data[UINT8_MAX] = { 1 };
+	struct rpma_conn_private_data pd = { data, 0 };
+	struct rdma_cm_id *listen_id;
+	struct rig_conn c;
+
+	(void)state;
+	assert_int_equal(rpma_uv_listen(&rig.reactor, rig.peer, UNIT_ADDR, "7205", 0, keep_request,
+				 NULL, &ep),
+		0);
+	listen_id = double_last_id();
+	for (unsigned more = 0; more < 2; more++) {
+		int expected = more ? UV_EINVAL : 0;
+
+		rig_conn_new(&c, NULL);
+		pd.len = (uint8_t)(56 + more);
+		assert_int_equal(
+			rig_await(rpma_uv_connect(c.conn, NULL, UNIT_ADDR, UNIT_PORT, &pd)),
+			expected);
+		rig_conn_gone(&c);
+
+		request = NULL;
+		(void)double_push_request(listen_id, NULL, 0);
+		RIG_UNTIL(request != NULL);
+		rig_conn_new(&c, NULL);
+		pd.len = (uint8_t)(196 + more);
+		assert_int_equal(rig_await(rpma_uv_accept(request, NULL, c.conn, &pd)), expected);
+		rig_conn_gone(&c);
+
+		request = NULL;
+		(void)double_push_request(listen_id, NULL, 0);
+		RIG_UNTIL(request != NULL);
+		pd.len = (uint8_t)(148 + more);
+		assert_int_equal(rig_await(rpma_uv_reject(request, NULL, &pd)), expected);
+	}
+	/* consumed, whatever came: only the listener is left */
+	assert_int_equal(double_live(DOUBLE_ID), 1);
 }
 
 /* no memory for it: a connection cannot do without, a rejection can */
@@ -123,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(private_data__both_ways),
 		RIG_TEST(private_data__of_a_rejection),
+		RIG_TEST(private_data__lengths),
 		RIG_TEST(private_data__out_of_memory),
 	};
 

@@ -5,9 +5,18 @@
 
 #include "rig.h"
 
-/* the linker sends the call here */
+/* the linker sends these calls here */
+int __real_uv_queue_work(uv_loop_t *loop, uv_work_t *req, uv_work_cb work, uv_after_work_cb after);
+int __wrap_uv_queue_work(uv_loop_t *loop, uv_work_t *req, uv_work_cb work, uv_after_work_cb after);
 int __real_rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
 int __wrap_rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
+
+static int pool_error;
+
+int __wrap_uv_queue_work(uv_loop_t *loop, uv_work_t *req, uv_work_cb work, uv_after_work_cb after)
+{
+	return pool_error ? pool_error : __real_uv_queue_work(loop, req, work, after);
+}
 
 static uv_sem_t go, asked;
 static bool is_slow, is_event_early;
@@ -141,22 +150,29 @@ static void route__ended_meanwhile(void **state)
 	}
 }
 
-/* no memory for it */
-static void route__out_of_memory(void **state)
+/* no memory for it, or the pool does not take it */
+static void route__no_pool(void **state)
 {
-	struct rig_conn c;
-	rpma_uv_op_t op;
-
 	(void)state;
 	double_device.link_layer = IBV_LINK_LAYER_INFINIBAND;
 	double_auto_bits(DOUBLE_AUTO_FLUSH);
 	is_slow = false;
-	rig_conn_new(&c, NULL);
-	rpma_uv_connect(c.conn, &op, UNIT_ADDR, UNIT_PORT, NULL);
-	c.id = double_last_id();
-	rig_cm(&c, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
-	unit_alloc_fail(1);
-	assert_int_equal(rig_await(&op.future), UV_ENOMEM);
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig_conn c;
+		rpma_uv_op_t op;
+
+		rig_conn_new(&c, NULL);
+		rpma_uv_connect(c.conn, &op, UNIT_ADDR, UNIT_PORT, NULL);
+		c.id = double_last_id();
+		rig_cm(&c, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+		if (i == 0)
+			unit_alloc_fail(1);
+		else
+			pool_error = UV_EAGAIN;
+		assert_int_equal(rig_await(&op.future), i == 0 ? UV_ENOMEM : UV_EAGAIN);
+		pool_error = 0;
+		rig_conn_gone(&c);
+	}
 }
 
 int main(void)
@@ -165,7 +181,7 @@ int main(void)
 		RIG_TEST(route__connects),
 		RIG_TEST(route__refused),
 		RIG_TEST(route__ended_meanwhile),
-		RIG_TEST(route__out_of_memory),
+		RIG_TEST(route__no_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
