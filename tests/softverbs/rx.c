@@ -102,15 +102,21 @@ static void payload_copy(struct sv_rx *rx, const uint8_t *from, uint32_t n)
 	}
 }
 
-/* the device is about to write to the program's memory */
-static void observe(struct sv_rx *rx)
+/* the device writes to the program's memory */
+static void note_written(const struct sv_rx *rx)
 {
 	if (rx->head.type < SV_FRAME_SEND || rx->discard)
 		return;
-	if (sv_faults_on)
-		sv_fault_payload(rx->sink, rx->sink_count);
 	for (int i = 0; i < rx->sink_count; i++)
 		sv_watch_written((void *)(uintptr_t)rx->sink[i].addr, rx->sink[i].length);
+}
+
+/* it is about to */
+static void observe(struct sv_rx *rx)
+{
+	if (sv_faults_on && rx->head.type >= SV_FRAME_SEND && !rx->discard)
+		sv_fault_payload(rx->sink, rx->sink_count);
+	note_written(rx);
 }
 
 /* false: the one it is for cannot take it yet */
@@ -182,6 +188,9 @@ void sv_rx_parse(struct sv_link *link)
 
 			payload_copy(rx, link->stage + link->stage_at, part);
 			link->stage_at += part;
+			/* by now others may have posted with that memory too */
+			if (SV_STRICT)
+				note_written(rx);
 			if (rx->left > 0)
 				break;
 			finish(link);
