@@ -80,6 +80,13 @@ bool sv_fault_holds(enum sv_hold what)
 	return (holds & (unsigned)what) != 0;
 }
 
+uint32_t sv_fault_max_msg(void)
+{
+	uint64_t order = sv_order_value(SV_ORDER_PORT_MESSAGE);
+
+	return order > 0 && order < SV_MAX_MSG ? (uint32_t)order : SV_MAX_MSG;
+}
+
 void sv_fault_wait(enum sv_hold what)
 {
 	int i = __builtin_ctz((unsigned)what);

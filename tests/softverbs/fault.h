@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "device.h"
 #include "strict.h"
 
 enum sv_fault_point {
@@ -64,6 +65,7 @@ extern bool sv_faults_on; /* there are orders: all else here is asked only then 
 int sv_fault_ask(enum sv_fault_point point, void *object);
 void sv_fault_wait(enum sv_hold what); /* drops the lock meanwhile */
 bool sv_fault_holds(enum sv_hold what);
+uint32_t sv_fault_max_msg(void);
 
 /* 0: nothing special; positive: an errno, or the number that the point is about; else SV_FAULT_* */
 static inline int sv_fault(enum sv_fault_point point, void *object)
@@ -81,6 +83,12 @@ static inline void sv_hold(enum sv_hold what)
 static inline bool sv_holds(enum sv_hold what)
 {
 	return __builtin_expect(sv_faults_on, 0) && sv_fault_holds(what);
+}
+
+/* the longest message of the port */
+static inline uint32_t sv_max_msg(void)
+{
+	return __builtin_expect(sv_faults_on, 0) ? sv_fault_max_msg() : SV_MAX_MSG;
 }
 
 /* fault_cm.c: events on their way to the program */

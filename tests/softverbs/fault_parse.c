@@ -64,6 +64,7 @@ static const struct place places[] = {
 	{ "wire", "delay", SV_ORDER_WIRE_DELAY, TIME, 0, 0 },
 	{ "wire", "rate", SV_ORDER_WIRE_RATE, RATE, 0, 0 },
 	{ "payload", "changes", SV_ORDER_PAYLOAD, NO_VALUE, 0, 0 },
+	{ "port", "message", SV_ORDER_PORT_MESSAGE, RATE, 0, 0 },
 	{ "peer", "die", SV_ORDER_PEER_DIE, TIME, AT(WORK), 0 },
 	{ "peer", "vanish", SV_ORDER_PEER_VANISH, TIME, AT(WORK), 0 },
 	{ "device", "remove", SV_ORDER_DEVICE_REMOVE, TIME, AT(WORK), 0 },

@@ -25,6 +25,7 @@ enum sv_order_kind {
 	SV_ORDER_WIRE_DELAY, /* value: nanoseconds */
 	SV_ORDER_WIRE_RATE, /* value: bytes a second */
 	SV_ORDER_PAYLOAD,
+	SV_ORDER_PORT_MESSAGE, /* value: bytes */
 	SV_ORDER_PEER_DIE, /* once, after `value` nanoseconds or at the post with number `first` */
 	SV_ORDER_PEER_VANISH,
 	SV_ORDER_DEVICE_REMOVE,

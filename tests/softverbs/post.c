@@ -117,7 +117,7 @@ int sv_post_one(struct sv_qp *qp, const struct ibv_send_wr *wr)
 	slot->wr_id = wr->wr_id;
 	slot->opcode = wr->opcode;
 	slot->flags = wr->send_flags | (qp->sig_all ? IBV_SEND_SIGNALED : 0u);
-	slot->doomed = length > SV_MAX_MSG;
+	slot->doomed = length > sv_max_msg();
 	slot->status = IBV_WC_LOC_LEN_ERR;
 	ret = sv_fault(SV_FAULT_WORK, &qp->base);
 	if (ret > 0) {

@@ -12,6 +12,7 @@
 #include "cm.h"
 #include "cq.h"
 #include "device.h"
+#include "fault.h"
 #include "qp.h"
 #include "srq.h"
 
@@ -84,7 +85,6 @@ static int query_port(
 		.active_mtu = IBV_MTU_4096,
 		.gid_tbl_len = GIDS,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
-		.max_msg_sz = SV_MAX_MSG,
 		.pkey_tbl_len = 1,
 		.max_vl_num = 1,
 		.active_width = 2,
@@ -95,8 +95,11 @@ static int query_port(
 
 	if (port != 1)
 		return EINVAL;
+	sv_lock();
+	all.max_msg_sz = sv_max_msg();
 	if (sv_context(context)->gone)
 		all.state = IBV_PORT_DOWN;
+	sv_unlock();
 	memcpy(attr, &all, size < sizeof(all) ? size : sizeof(all));
 	return 0;
 }

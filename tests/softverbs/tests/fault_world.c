@@ -193,6 +193,24 @@ static void peer_vanishes(void)
 	pair_close(&p);
 }
 
+/* the port says how long a message may be, and holds programs to it */
+static void port_message(void)
+{
+	struct ibv_port_attr attr;
+	struct pair p;
+
+	faults("port:message=4K");
+	PAIR(&p, .depth = 4);
+	MUST_EQ(ibv_query_port(p.c.id->verbs, p.c.id->port_num, &attr), 0);
+	MUST_EQ(attr.max_msg_sz, 4000);
+	POST(&p.c, .opcode = IBV_WR_RDMA_WRITE, .id = 1, .len = 4000, AT(&p.s, 0));
+	wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
+	POST(&p.c, .opcode = IBV_WR_RDMA_READ, .id = 2, .len = 4001, AT(&p.s, 0));
+	wc_expect(p.c.scq, 2, IBV_WC_LOC_LEN_ERR);
+	pair_close(&p);
+	faults(NULL);
+}
+
 static void device_removed(void)
 {
 	struct ibv_async_event event;
@@ -329,6 +347,7 @@ const struct test_case cases[] = {
 	{ "registration_withheld", registration_withheld },
 	{ "peer_dies", peer_dies },
 	{ "peer_vanishes", peer_vanishes },
+	{ "port_message", port_message },
 	{ "device_removed", device_removed },
 	{ "wire_delayed", wire_delayed },
 	{ "wire_limited", wire_limited },
