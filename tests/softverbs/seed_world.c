@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "async.h"
 #include "cm.h"
 #include "cq.h"
 #include "seed.h"
@@ -99,6 +100,14 @@ static unsigned left_over(void)
 	return all;
 }
 
+/* the context that stays is one of a new device, of which nothing is to be told */
+static void context_renew(struct sv_context *c)
+{
+	sv_async_drop(&c->verbs.context, NULL);
+	sv_timer_stop(&c->late);
+	c->gone = false;
+}
+
 int softverbs_seed_restart_world(uint64_t seed)
 {
 	unsigned left;
@@ -109,6 +118,8 @@ int softverbs_seed_restart_world(uint64_t seed)
 	sv_wire_seed_clear();
 	left = left_over();
 	if (left == 0) {
+		if (sv_device.cm != NULL)
+			context_renew(sv_device.cm);
 		sv_timers_forget();
 		sv_fault_restart();
 		sv_mr_forget_keys();
