@@ -40,6 +40,9 @@
 #define MIN_RNR_TIMER_CODE 24
 #define RNR_RETRIES        6
 
+/* the longest word that an acceptance carries on InfiniBand and RoCE */
+#define ACCEPT_WORD_MAX 196
+
 static int connect_cancel(rpma_uv_future_t *f, unsigned how)
 {
 	rpma_uv__conn_end(rpma_uv__room(struct rpma_uv__conn_waiter, rpma_uv__op_of(f))->conn,
@@ -410,6 +413,19 @@ rpma_uv_future_t *rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const cha
 	return &op->future;
 }
 
+/*
+ * A request whose peer has given up meanwhile cannot be accepted any more, and the kernel calls that
+ * EINVAL, as it does a word that is too long.
+ */
+static void accept_refused(rpma_uv_conn_t *c)
+{
+	int status = rpma_uv__status_errno();
+
+	if (status == UV_EINVAL && c->sending.len <= ACCEPT_WORD_MAX)
+		status = UV_ECONNREFUSED;
+	rpma_uv__conn_end(c, status, 0);
+}
+
 rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma_uv_conn_t *c,
 	const struct rpma_conn_private_data *pd)
 {
@@ -439,6 +455,6 @@ rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma
 	conn_param_fill(c, &param);
 	c->can_have_taken = true;
 	if (rdma_accept(c->cm_id.id, &param))
-		end_by_errno(c);
+		accept_refused(c);
 	return &op->future;
 }

@@ -139,6 +139,29 @@ static void passive__not_established(void **state)
 	}
 }
 
+/* the peer has given up before it was answered: the kernel's word for that is EINVAL */
+static void passive__given_up(void **state)
+{
+	char long_word[197] = "";
+	struct rpma_conn_private_data too_long = { long_word, sizeof(long_word) };
+	struct rig_conn c;
+
+	(void)state;
+	listen_here();
+	rig_conn_new(&c, NULL);
+	double_fail("rdma_accept", 1, EINVAL);
+	assert_int_equal(rig_await(rpma_uv_accept(next_request(&c, NULL, 0), NULL, c.conn, NULL)),
+		UV_ECONNREFUSED);
+	rig_conn_gone(&c);
+	/* or for a word that is too long */
+	rig_conn_new(&c, NULL);
+	double_fail("rdma_accept", 1, EINVAL);
+	assert_int_equal(
+		rig_await(rpma_uv_accept(next_request(&c, NULL, 0), NULL, c.conn, &too_long)),
+		UV_EINVAL);
+	rig_conn_gone(&c);
+}
+
 /* wrong connections and data: the future fails, the request is consumed, the peer learns */
 static void passive__refused(void **state)
 {
@@ -207,6 +230,7 @@ int main(void)
 		RIG_TEST(passive__accept),
 		RIG_TEST(passive__provider_refuses),
 		RIG_TEST(passive__not_established),
+		RIG_TEST(passive__given_up),
 		RIG_TEST(passive__refused),
 		RIG_TEST(passive__out_of_memory),
 		RIG_TEST(passive__cancelled),
