@@ -25,7 +25,8 @@
  *               future  the operation's future; NULL only when op is NULL and the slab could not
  *                       grow.
  *   Errors:     future  the status of the future has the error, and its detail the reason below;
- *                       rpma_uv_strerror() puts them into words.
+ *                       rpma_uv_strerror() puts them into words. An operation that the device
+ *                       refuses to take, or fails, ends with the device's error.
  */
 
 #ifndef LIBRPMA_UV_H
@@ -537,13 +538,15 @@ void rpma_uv_reactor_stats(const rpma_uv_reactor_t *r, rpma_uv_reactor_stats_t *
  *             RPMA_DEFAULT_TIMEOUT_MS.
  * Ownership:  *peer_ptr is the caller's, for rpma_peer_delete() after everything made from it; it
  *             is written before the callback, and untouched on failure.
- * Errors:     UV_EINVAL         addr or peer_ptr is NULL, unknown type, wildcard address
+ * Errors:     UV_EINVAL         addr or peer_ptr is NULL, unknown type, wildcard address of this
+ *                               host
  *             UV_EADDRNOTAVAIL  no device has the address
  *             UV_ENODEV         no device leads there
  *             UV_EAI_*          the name cannot be resolved
  *             UV_ETIMEDOUT      nobody answered for the address
  *             UV_ENOMEM         out of memory
  *             UV_ECANCELED      cancelled, or the reactor is closing
+ *             any other         that of the device
  * Source:     reactor/peer.c
  */
 rpma_uv_future_t *rpma_uv_peer_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const char *addr,
@@ -559,8 +562,9 @@ rpma_uv_future_t *rpma_uv_peer_new(rpma_uv_reactor_t *r, rpma_uv_op_t *op, const
  *             borrowed as long. Untouched on failure. cfg may be NULL for the defaults and is
  *             copied.
  * Errors:     UV_EINVAL     r, peer or conn_ptr is NULL, or cfg has an sq_size of 0
- *             UV_ENOMEM     memory, or a completion queue could not be made
+ *             UV_ENOMEM     memory
  *             UV_ECANCELED  the reactor is closing
+ *             any other     that of the device, when a completion queue could not be made
  * Source:     reactor/conn.c
  */
 int rpma_uv_conn_new(rpma_uv_reactor_t *r, struct rpma_peer *peer, const struct rpma_conn_cfg *cfg,
@@ -602,7 +606,10 @@ int rpma_uv_conn_set_keepalive(rpma_uv_conn_t *c, uint64_t keepalive_ms);
  *                               readable
  *             UV_ETIMEDOUT      the peer stayed silent
  *             UV_ENODEV         the route leads over another device than the peer's
+ *             UV_ECONNRESET     the peer has disconnected
+ *             UV_ENOMEM         the device has no room for the queues
  *             UV_ECANCELED      cancelled, or closed first
+ *             any other         that of the device
  * Source:     reactor/connect.c
  */
 rpma_uv_future_t *rpma_uv_connect(rpma_uv_conn_t *c, rpma_uv_op_t *op, const char *addr,
@@ -718,9 +725,12 @@ void rpma_uv_ep_close(rpma_uv_ep_t *ep, rpma_uv_close_cb cb, void *data);
  *                              NEW; the request is rejected
  *             UV_ENODEV        the request came over another device than the peer's
  *             UV_ECONNREFUSED  the peer has given up
+ *             UV_ECONNRESET    the peer has disconnected
+ *             UV_EHOSTUNREACH  no answer below
  *             UV_ETIMEDOUT     the peer stayed silent
  *             UV_ENOMEM        the device has no room for the queues
  *             UV_ECANCELED     cancelled, or closed first
+ *             any other        that of the device
  * Source:     reactor/connect.c
  */
 rpma_uv_future_t *rpma_uv_accept(rpma_uv_conn_req_t *req, rpma_uv_op_t *op, rpma_uv_conn_t *c,
