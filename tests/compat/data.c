@@ -353,6 +353,20 @@ static void recv_full(void)
 	ends_close(&e);
 }
 
+static void not_ready(void)
+{
+	struct ends e;
+
+	ends_connect(&e, NULL, NULL);
+	/* nobody has prepared for it: it is tried again, for ever */
+	MUST_EQ(rpma_send(e.c.conn, e.c.mr, 0, 30, ALWAYS, CONTEXT(1)), 0);
+	completion_none(e.c.cq);
+	MUST_EQ(rpma_recv(e.s.conn, e.s.mr, 0, 64, CONTEXT(8)), 0);
+	received(&e, 8, IBV_WC_RECV, 30, false);
+	done(&e, 1, IBV_WC_SEND);
+	ends_close(&e);
+}
+
 static void both_ways(void)
 {
 	struct ends e;
@@ -442,6 +456,7 @@ const struct check data_checks[] = {
 	{ "completions come in the order of the calls", "15", order },
 	{ "a remote region may go as soon as the call is back", "4", remote_gone },
 	{ "a receive queue takes as many as it was made for, and an end", "15", recv_full },
+	{ "a message without a receive waits for one", "7.5", not_ready },
 	{ "the server reads and writes as well", NULL, both_ways },
 	{ "bytes outside of the remote region", NULL, outside_remote, .differs = true },
 	{ "bytes outside of the local region", NULL, outside_local, .differs = true },

@@ -104,9 +104,13 @@ static void usage_alone(void)
 	struct ends e;
 
 	ends_connect(&e, NULL, NULL);
+	apply(e.c.conn, true);
 	expose(&e, e.s.buf, ENDS_SIZE, RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY);
 	MUST_EQ(rpma_flush(e.c.conn, e.c.theirs, 0, 64, VISIBILITY, ALWAYS, CONTEXT(1)), 0);
 	flushed(&e, 1);
+	expose(&e, e.s.buf, ENDS_SIZE, RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT);
+	MUST_EQ(rpma_flush(e.c.conn, e.c.theirs, 0, 64, PERSISTENT, ALWAYS, CONTEXT(2)), 0);
+	flushed(&e, 2);
 	ends_close(&e);
 }
 
