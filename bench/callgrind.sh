@@ -15,7 +15,7 @@ build_release()
 counts=$(mktemp -d)
 trap 'rm -rf "$counts"' EXIT
 
-# count NAME PROGRAM [OPTION...] - run it on the software device under callgrind, which counts where the
+# count NAME "PROGRAM [ARG...]" [OPTION...] - run it on the software device under callgrind, which counts where the
 # program says so; leaves its dumps in $counts/NAME.*
 count()
 {
@@ -23,5 +23,5 @@ count()
 	shift 2
 	env ADDR=127.0.0.1 SOFTVERBS_NET="bench.$$" "$build/tests/softverbs/softverbs-run" \
 		valgrind --tool=callgrind --quiet --instr-atstart=no --compress-strings=no \
-		--compress-pos=no --callgrind-out-file="$counts/$name" "$@" "$build/bench/$program"
+		--compress-pos=no --callgrind-out-file="$counts/$name" "$@" $build/bench/$program
 }

@@ -69,6 +69,7 @@ struct sv_id {
 	bool connect_failed; /* its ESTABLISHED became CONNECT_ERROR: nothing more is told */
 	unsigned number; /* for people */
 	uint64_t told_ns; /* in a simulation: when the last of its events arrives */
+	unsigned queued; /* events on the channel */
 	unsigned fetched; /* events */
 	unsigned acked;
 	struct sv_link *link;

@@ -59,6 +59,7 @@ static void drop(struct list *events, const struct sv_id *owner)
 
 	while ((event = first_of(events, owner)) != NULL) {
 		list_remove(&event->node);
+		event->owner->queued--;
 		sv_event_free(event);
 	}
 }
@@ -148,6 +149,7 @@ void sv_event_queue(struct sv_event *event)
 	struct sv_id *id = event->owner;
 	uint64_t at;
 
+	id->queued++;
 	if (!sv_seed_is_on()) {
 		arrive(event);
 		return;
@@ -177,6 +179,8 @@ void sv_events_drop(struct sv_id *id)
 	struct sv_event_channel *channel = sv_event_channel(id->base.channel);
 
 	sv_fault_events_drop(id);
+	if (id->queued == 0)
+		return; /* the lists are everybody's, and may be long */
 	drop(&channel->events, id);
 	drop(&channel->late, id);
 	sv_signal_set(&channel->signal, !list_empty(&channel->events));
@@ -189,6 +193,7 @@ static struct sv_event *fetch(struct sv_event_channel *channel)
 
 		list_remove(&event->node);
 		sv_signal_set(&channel->signal, !list_empty(&channel->events));
+		event->owner->queued--;
 		event->owner->fetched++;
 		if (sv_cm_fetched(event))
 			return event;
