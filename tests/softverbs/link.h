@@ -45,6 +45,7 @@ enum sv_frame_type {
 	SV_FRAME_CMP_SWAP,
 	SV_FRAME_FETCH_ADD,
 	SV_FRAME_ATOMIC_WRITE,
+	SV_FRAME_FLUSH,
 	SV_FRAME_ACK = 32, /* answers: all requests before psn are done */
 	SV_FRAME_NAK, /* and psn itself failed, code: enum ibv_wc_status */
 	SV_FRAME_RNR, /* and psn found no receive, code: the RNR timer */
@@ -57,6 +58,11 @@ enum {
 	SV_FRAME_SOLICITED = 2,
 };
 
+/* which placement and which range a flush is for, in one number */
+#define SV_FLUSH(type, level)  ((uint64_t)(level) << 8 | (type))
+#define SV_FLUSH_TYPE(number)  ((uint8_t)(number))
+#define SV_FLUSH_LEVEL(number) ((uint8_t)((number) >> 8))
+
 struct sv_frame {
 	uint8_t type;
 	uint8_t flags;
@@ -68,8 +74,9 @@ struct sv_frame {
 	uint32_t rkey;
 	uint32_t length; /* of a READ */
 	uint64_t addr;
-	uint64_t operand; /* atomics: to add, to compare with, to write */
-	uint64_t swap;
+	uint64_t
+		operand; /* atomics: to add, to compare with, to write; of a FLUSH: how many bytes */
+	uint64_t swap; /* of a FLUSH: SV_FLUSH */
 };
 
 static_assert(sizeof(struct sv_frame) == 48, "the head of a frame has a fixed size");

@@ -19,9 +19,15 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-#define ACCESS_KNOWN                                                                 \
-	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-		IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB)
+#ifdef SV_HAS_NATIVE
+#define ACCESS_FLUSH (IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
+#else
+#define ACCESS_FLUSH 0
+#endif
+#define ACCESS_KNOWN                                                                        \
+	(ACCESS_FLUSH | IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                  \
+		IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | \
+		IBV_ACCESS_HUGETLB)
 
 struct entry {
 	struct sv_mr *mr;
@@ -76,11 +82,23 @@ struct ibv_pd *sv_mr_pd(uint32_t key)
 	return mr != NULL ? mr->base.pd : NULL;
 }
 
-void *sv_mr_at(struct ibv_pd *pd, uint32_t key, uint64_t addr, uint64_t length, int access)
+static struct sv_mr *key_find_with(struct ibv_pd *pd, uint32_t key, int access)
 {
 	struct sv_mr *mr = key_find(key);
 
-	if (mr == NULL || mr->base.pd != pd || (mr->access & access) != access)
+	return mr != NULL && mr->base.pd == pd && (mr->access & access) == access ? mr : NULL;
+}
+
+bool sv_mr_allows(struct ibv_pd *pd, uint32_t key, int access)
+{
+	return key_find_with(pd, key, access) != NULL;
+}
+
+void *sv_mr_at(struct ibv_pd *pd, uint32_t key, uint64_t addr, uint64_t length, int access)
+{
+	struct sv_mr *mr = key_find_with(pd, key, access);
+
+	if (mr == NULL)
 		return NULL;
 	if (addr < mr->iova || length > mr->base.length ||
 		addr - mr->iova > mr->base.length - length)

@@ -35,6 +35,9 @@ static inline struct sv_pd *sv_pd(struct ibv_pd *pd)
  */
 void *sv_mr_at(struct ibv_pd *pd, uint32_t key, uint64_t addr, uint64_t length, int access);
 
+/* the same of whatever range */
+bool sv_mr_allows(struct ibv_pd *pd, uint32_t key, int access);
+
 struct ibv_pd *sv_mr_pd(uint32_t key); /* whose key it is; NULL: nobody's */
 
 /* a scatter list of real addresses; false: one of them is not in order */

@@ -25,9 +25,11 @@ static uint8_t frame_type(enum ibv_wr_opcode opcode)
 		return SV_FRAME_CMP_SWAP;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		return SV_FRAME_FETCH_ADD;
-#ifdef SV_HAS_ATOMIC_WRITE
+#ifdef SV_HAS_NATIVE
 	case IBV_WR_ATOMIC_WRITE:
 		return SV_FRAME_ATOMIC_WRITE;
+	case IBV_WR_FLUSH:
+		return SV_FRAME_FLUSH;
 #endif
 	default:
 		return 0;
@@ -46,6 +48,7 @@ static void fill_head(struct sv_frame *head, const struct ibv_send_wr *wr, uint8
 	}
 	switch (type) {
 	case SV_FRAME_CMP_SWAP:
+	case SV_FRAME_FLUSH: /* as wr_flush() has it in qp_ex.c */
 		head->swap = wr->wr.atomic.swap;
 		/* fallthrough */
 	case SV_FRAME_FETCH_ADD:
@@ -87,6 +90,9 @@ static int check(struct sv_qp *qp, const struct ibv_send_wr *wr, uint8_t type, u
 {
 	enum ibv_qp_state state = qp->attr.qp_state;
 	bool reads = is_fetch(type);
+	/* the word of an atomic write is a part of the request */
+	uint64_t inline_max =
+		type == SV_FRAME_ATOMIC_WRITE ? sizeof(uint64_t) : qp->cap.max_inline_data;
 
 	if (state == IBV_QPS_RESET || state == IBV_QPS_INIT || state == IBV_QPS_RTR)
 		return EINVAL;
@@ -97,7 +103,7 @@ static int check(struct sv_qp *qp, const struct ibv_send_wr *wr, uint8_t type, u
 	*length = 0;
 	for (int i = 0; i < wr->num_sge; i++)
 		*length += wr->sg_list[i].length;
-	if ((wr->send_flags & IBV_SEND_INLINE) && (reads || *length > qp->cap.max_inline_data))
+	if ((wr->send_flags & IBV_SEND_INLINE) && (reads || *length > inline_max))
 		return EINVAL;
 	return 0;
 }

@@ -19,8 +19,8 @@
 	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND | \
 		IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |                       \
 		IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
-#ifdef SV_HAS_ATOMIC_WRITE
-#define OPS_KNOWN (OPS_BASIC | IBV_QP_EX_WITH_ATOMIC_WRITE)
+#ifdef SV_HAS_NATIVE
+#define OPS_KNOWN (OPS_BASIC | IBV_QP_EX_WITH_ATOMIC_WRITE | IBV_QP_EX_WITH_FLUSH)
 #else
 #define OPS_KNOWN OPS_BASIC
 #endif
@@ -159,7 +159,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	wr_set_inline_data_list(ex, 1, &buf);
 }
 
-#ifdef SV_HAS_ATOMIC_WRITE
+#ifdef SV_HAS_NATIVE
 /* its eight bytes travel inline, whatever the limit of inline data is */
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *value)
 {
@@ -173,6 +173,20 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, 
 	wr->send_flags |= IBV_SEND_INLINE;
 	wr->num_sge = 1;
 	wr->sg_list[0] = (struct ibv_sge){ .addr = (uintptr_t)to, .length = sizeof(uint64_t) };
+}
+
+/* no member of a work request is meant for it: those of an atomic operation carry it to post.c */
+static void wr_flush(
+	struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len, uint8_t type, uint8_t level)
+{
+	struct ibv_send_wr *wr = next(ex, IBV_WR_FLUSH);
+
+	if (level == IBV_FLUSH_RANGE && len > UINT32_MAX)
+		of(ex)->ex_error = EINVAL; /* 32 bits travel */
+	wr->wr.atomic.rkey = rkey;
+	wr->wr.atomic.remote_addr = addr;
+	wr->wr.atomic.compare_add = len;
+	wr->wr.atomic.swap = SV_FLUSH(type, level);
 }
 #endif
 
@@ -209,7 +223,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	wr_start(ex);
 }
 
-static void fill_calls(struct ibv_qp_ex *ex)
+static void fill_calls(struct ibv_qp_ex *ex, uint64_t send_ops)
 {
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
@@ -225,8 +239,14 @@ static void fill_calls(struct ibv_qp_ex *ex)
 	ex->wr_start = wr_start;
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;
-#ifdef SV_HAS_ATOMIC_WRITE
-	ex->wr_atomic_write = wr_atomic_write;
+#ifdef SV_HAS_NATIVE
+	/* programs look whether these are there; all others are, asked for or not */
+	if (send_ops & IBV_QP_EX_WITH_ATOMIC_WRITE)
+		ex->wr_atomic_write = wr_atomic_write;
+	if (send_ops & IBV_QP_EX_WITH_FLUSH)
+		ex->wr_flush = wr_flush;
+#else
+	(void)send_ops;
 #endif
 }
 
@@ -234,13 +254,12 @@ bool sv_qp_ex_init(struct sv_qp *qp, uint64_t send_ops)
 {
 	size_t n = qp->cap.max_send_wr + 1;
 
-	(void)send_ops; /* all calls are there, asked for or not */
 	qp->ex_wr = calloc(n, sizeof(*qp->ex_wr));
 	qp->ex_sges = calloc(n * (qp->cap.max_send_sge + 1), sizeof(*qp->ex_sges));
 	qp->ex_inline = calloc(n, (size_t)qp->cap.max_inline_data + 8);
 	if (qp->ex_wr == NULL || qp->ex_sges == NULL || qp->ex_inline == NULL)
 		return false;
-	fill_calls(&qp->ex);
+	fill_calls(&qp->ex, send_ops);
 	qp->is_ex = true;
 	return true;
 }

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#ifdef SV_HAS_NATIVE
+#include <rdma/ib_user_verbs.h>
+#endif
 #include <stdio.h>
 #include <string.h>
 
@@ -72,6 +75,10 @@ static int query_device_ex(struct ibv_context *context,
 		return EINVAL;
 	sv_fill_device_attr(&all.orig_attr);
 	all.phys_port_cnt_ex = 1;
+#ifdef SV_HAS_NATIVE
+	all.device_cap_flags_ex = IB_UVERBS_DEVICE_ATOMIC_WRITE | IB_UVERBS_DEVICE_FLUSH_GLOBAL |
+				  IB_UVERBS_DEVICE_FLUSH_PERSISTENT;
+#endif
 	memcpy(attr, &all, size < sizeof(all) ? size : sizeof(all));
 	return 0;
 }

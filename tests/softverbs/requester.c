@@ -46,9 +46,11 @@ static enum ibv_wc_opcode wc_opcode(const struct sv_slot *slot)
 		return IBV_WC_COMP_SWAP;
 	case SV_FRAME_FETCH_ADD:
 		return IBV_WC_FETCH_ADD;
-#ifdef SV_HAS_ATOMIC_WRITE
+#ifdef SV_HAS_NATIVE
 	case SV_FRAME_ATOMIC_WRITE:
 		return IBV_WC_ATOMIC_WRITE;
+	case SV_FRAME_FLUSH:
+		return IBV_WC_FLUSH;
 #endif
 	default:
 		return IBV_WC_SEND;
@@ -162,6 +164,8 @@ static void prepare(struct sv_qp *qp, struct sv_slot *slot)
 		else
 			memcpy(&slot->tx.head.operand, (void *)(uintptr_t)slot->real[0].addr,
 				sizeof(uint64_t));
+		break;
+	case SV_FRAME_FLUSH:
 		break;
 	default:
 		slot->tx.head.payload = slot->length;

@@ -357,6 +357,32 @@ static void do_atomic_write(struct sv_qp *qp, struct sv_rx *rx)
 	qp->ack_due = true;
 }
 
+#ifdef SV_HAS_NATIVE
+/* what came before is in memory by now, as visible as it will ever be; all memory here is persistent */
+static void do_flush(struct sv_qp *qp, struct sv_rx *rx)
+{
+	struct sv_frame *f = &rx->head;
+	const uint8_t type = SV_FLUSH_TYPE(f->swap);
+	int access = 0; /* for no placement at all none is needed, as on rxe */
+	bool is_allowed;
+
+	if (type & IBV_FLUSH_GLOBAL)
+		access |= IBV_ACCESS_FLUSH_GLOBAL;
+	if (type & IBV_FLUSH_PERSISTENT)
+		access |= IBV_ACCESS_FLUSH_PERSISTENT;
+	if (SV_FLUSH_LEVEL(f->swap) == IBV_FLUSH_RANGE)
+		is_allowed = sv_mr_at(qp->base.pd, f->rkey, f->addr, f->operand, access) != NULL;
+	else
+		is_allowed = sv_mr_allows(qp->base.pd, f->rkey, access);
+	if (!is_allowed) {
+		refuse(qp, rx, IBV_WC_REM_ACCESS_ERR);
+		return;
+	}
+	qp->expected++;
+	qp->ack_due = true;
+}
+#endif
+
 static void do_send_or_write(struct sv_qp *qp, struct sv_rx *rx)
 {
 	struct sv_frame f = rx->head;
@@ -395,6 +421,11 @@ void sv_responder_finish(struct sv_qp *qp, struct sv_rx *rx)
 	case SV_FRAME_ATOMIC_WRITE:
 		do_atomic_write(qp, rx);
 		break;
+#ifdef SV_HAS_NATIVE
+	case SV_FRAME_FLUSH:
+		do_flush(qp, rx);
+		break;
+#endif
 	default:
 		break;
 	}

@@ -92,6 +92,7 @@ static const char *frame_name(uint64_t type)
 		[SV_FRAME_CMP_SWAP] = "CMP_SWAP",
 		[SV_FRAME_FETCH_ADD] = "FETCH_ADD",
 		[SV_FRAME_ATOMIC_WRITE] = "ATOMIC_WRITE",
+		[SV_FRAME_FLUSH] = "FLUSH",
 		[SV_FRAME_ACK] = "ACK",
 		[SV_FRAME_NAK] = "NAK",
 		[SV_FRAME_RNR] = "RNR",

@@ -11,7 +11,7 @@ extern const struct check state_checks[], mr_checks[], cq_checks[], notify_check
 extern const struct check raw_checks[], post_checks[], data_checks[], atomic_checks[];
 extern const struct check order_checks[], error_checks[], access_checks[], flush_checks[];
 extern const struct check srq_checks[], async_checks[], device_checks[], extended_checks[];
-extern const struct check process_checks[];
+extern const struct check native_checks[], process_checks[];
 
 const struct area check_areas[] = {
 	{ "channel", channel_checks },
@@ -39,6 +39,9 @@ const struct area check_areas[] = {
 	{ "async", async_checks },
 	{ "device", device_checks },
 	{ "extended", extended_checks },
+#ifdef SV_HAS_NATIVE
+	{ "native", native_checks },
+#endif
 	{ "process", process_checks },
 	{ NULL },
 };
