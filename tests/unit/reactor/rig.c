@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -56,6 +57,9 @@ int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout, const
 		timeout = 0;
 	else if (timeout != 0)
 		timeout = SLEEP_MS;
+	/* it is another thread that a loop which does not sleep waits for: let it run */
+	if (rig.is_patient && timeout == 0)
+		sched_yield();
 	n = (int)syscall(SYS_epoll_pwait, fd, events, most, timeout, mask, 8);
 	if (n == 0 && timeout == SLEEP_MS) {
 		fputs("rig: the loop sleeps for ever\n", stderr);

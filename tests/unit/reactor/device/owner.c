@@ -153,8 +153,12 @@ static void owner__object_is_gone(void **state)
 	assert_int_equal(uv_check_init(&o->loop, &check), 0);
 	assert_int_equal(uv_check_start(&check, push_late), 0);
 	check.data = o;
-	is_pushed = false;
 	rig_advance(RPMA_UV_DRAIN_TIMEOUT);
+	/* from 1.45 on libuv runs timers after the check, which then finds what is due a turn later */
+	is_pushed = uv_version() >= 0x012d00;
+	if (is_pushed)
+		(void)uv_run(&o->loop, UV_RUN_NOWAIT);
+	is_pushed = false;
 	(void)uv_run(&o->loop, UV_RUN_NOWAIT);
 
 	/* verify */
