@@ -123,6 +123,9 @@ void rpma_uv__conn_set_state(rpma_uv_conn_t *c, enum rpma_uv__conn_state state);
 void rpma_uv__connect_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_event *event);
 void rpma_uv__connect_abandon(rpma_uv_conn_t *c);
 
+/* the peer of an accepted connection has sent something, so the connection is there */
+void rpma_uv__connect_heard(rpma_uv_conn_t *c);
+
 /* may receives, or sends, be called: 0, or the status to refuse them with */
 int rpma_uv__conn_may_recv(const rpma_uv_conn_t *c);
 int rpma_uv__conn_may_send(const rpma_uv_conn_t *c);

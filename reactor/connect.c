@@ -6,7 +6,7 @@
  *
  *   active    connect() -> address_known() -> [ADDR_RESOLVED] address_resolved() ->
  *             [ROUTE_RESOLVED] route_resolved() -> [ESTABLISHED] established()
- *   passive   accept() -> [ESTABLISHED] established()
+ *   passive   accept() -> [ESTABLISHED] or a message that was faster: established()
  *
  * Every step has a deadline of its own, and every failure is a rpma_uv__conn_end().
  */
@@ -135,11 +135,8 @@ static void conn_param_fill(const rpma_uv_conn_t *c, struct rdma_conn_param *par
 	};
 }
 
-/*
- * READY: the event does not tell the negotiated depth (on the passive side it says 0): the queue
- * pair does
- */
-static void established(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
+/* READY: no event tells the negotiated depth (on the passive side it says 0): the queue pair does */
+static void established(rpma_uv_conn_t *c)
 {
 	struct ibv_qp_attr attr = { 0 }, rnr = { .min_rnr_timer = MIN_RNR_TIMER_CODE };
 	struct ibv_qp_init_attr init;
@@ -156,16 +153,6 @@ static void established(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event
 	(void)ibv_modify_qp(qp, &rnr, IBV_QP_MIN_RNR_TIMER);
 	c->max_inline = init.cap.max_inline_data;
 	c->queue.read_depth = attr.max_rd_atomic > 0 ? attr.max_rd_atomic : 1;
-	/* on the passive side the private data came with the request */
-	if (event->private_data_len > 0 && c->received.ptr == NULL) {
-		c->received.ptr = malloc(event->private_data_len);
-		if (c->received.ptr == NULL) {
-			rpma_uv__conn_end(c, UV_ENOMEM, 0);
-			return;
-		}
-		memcpy(c->received.ptr, event->private_data, event->private_data_len);
-		c->received.len = event->private_data_len;
-	}
 	c->was_ready = true;
 	c->can_have_taken = true;
 	c->connecting = NULL;
@@ -293,17 +280,41 @@ void rpma_uv__connect_abandon(rpma_uv_conn_t *c)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* what came with the answer; on the passive side it came with the request. 0, or UV_ENOMEM */
+static int received_take(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
+{
+	if (event->private_data_len == 0 || c->received.ptr != NULL)
+		return 0;
+	c->received.ptr = malloc(event->private_data_len);
+	if (c->received.ptr == NULL)
+		return UV_ENOMEM;
+	memcpy(c->received.ptr, event->private_data, event->private_data_len);
+	c->received.len = event->private_data_len;
+	return 0;
+}
+
+static void answered(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
+{
+	int ret = received_take(c, event);
+
+	if (ret)
+		rpma_uv__conn_end(c, ret, 0);
+	else
+		established(c);
+}
+
 /* a rejection may come with a word of why */
 static void rejected(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
 {
-	if (event->private_data_len > 0 && c->received.ptr == NULL) {
-		c->received.ptr = malloc(event->private_data_len);
-		if (c->received.ptr != NULL) {
-			memcpy(c->received.ptr, event->private_data, event->private_data_len);
-			c->received.len = event->private_data_len;
-		}
-	}
+	(void)received_take(c, event);
 	rpma_uv__conn_end(c, UV_ECONNREFUSED, (uint32_t)event->status);
+}
+
+/* a message from a peer that was accepted says that it has been told so, maybe before its event */
+void rpma_uv__connect_heard(rpma_uv_conn_t *c)
+{
+	if (c->state == RPMA_UV__CONN_CONNECTING && c->connecting->future.u_kind == &accept_kind)
+		established(c);
 }
 
 static bool is_departure(enum rdma_cm_event_type type)
@@ -349,7 +360,7 @@ void rpma_uv__connect_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__
 		else
 			route_resolved(c);
 	} else if (event->type == RDMA_CM_EVENT_ESTABLISHED && state == RPMA_UV__CONN_CONNECTING) {
-		established(c, event);
+		answered(c, event);
 	} else if (event->type == RDMA_CM_EVENT_REJECTED && state == RPMA_UV__CONN_CONNECTING) {
 		rejected(c, event);
 	}

@@ -209,6 +209,7 @@ static void complete_recv(struct rpma_uv__wr *wr, const struct ibv_wc *wc, int s
 	q->recv_posted--;
 	wr->conn->reactor->posted--;
 	if (status == 0) {
+		rpma_uv__connect_heard(wr->conn);
 		rpma_uv__queue_received(wr, wc);
 		wr_finish(wr, 0, wc->byte_len, 0);
 	} else {

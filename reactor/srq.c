@@ -268,6 +268,8 @@ void rpma_uv__srq_complete(struct rpma_uv__wr *wr, const struct ibv_wc *wc)
 	srq->reactor->posted--;
 	if (wc->status == IBV_WC_SUCCESS) {
 		wr->conn = c;
+		if (c != NULL)
+			rpma_uv__connect_heard(c);
 		rpma_uv__queue_received(wr, wc);
 		recv_finish(wr, 0, 0);
 	} else {

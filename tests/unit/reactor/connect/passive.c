@@ -224,11 +224,45 @@ static void passive__cancelled(void **state)
 	rig_conn_gone(&c);
 }
 
+/*
+ * a message may be faster than the event that says that we are connected: then it says so itself,
+ * and what its callback sends goes out; the event, when it comes, is late
+ */
+static void passive__message_is_faster(void **state)
+{
+	static struct rig_op recv, send;
+	struct rig_done accepted;
+	struct rig_conn c;
+
+	(void)state;
+	double_auto_bits(DOUBLE_AUTO_FLUSH | DOUBLE_AUTO_DATA);
+	listen_here();
+	rig_conn_new(&c, NULL);
+	rig_recv(&c, &recv, 8);
+	rig_watch(rpma_uv_accept(next_request(&c, NULL, 0), NULL, c.conn, NULL), &accepted);
+	c.qp = c.id->qp;
+	double_qp_state(c.qp, IBV_QPS_RTS);
+	assert_true(double_deliver(c.qp, "hello", 6, NULL));
+	RIG_UNTIL(recv.done.times > 0);
+	assert_done(accepted, 0);
+	assert_true(accepted.at < recv.done.at);
+	assert_int_equal(rig_stats().conns_ready, 1);
+
+	rig_send(&c, &send, 8);
+	RIG_UNTIL(send.done.times > 0);
+	assert_done(send.done, 0);
+	rig_cm(&c, RDMA_CM_EVENT_ESTABLISHED, 0);
+	rig_settle();
+	assert_done(accepted, 0);
+	assert_int_equal(rig_stats().conns_ready, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(passive__accept),
 		RIG_TEST(passive__provider_refuses),
+		RIG_TEST(passive__message_is_faster),
 		RIG_TEST(passive__not_established),
 		RIG_TEST(passive__given_up),
 		RIG_TEST(passive__refused),
