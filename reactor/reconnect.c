@@ -185,10 +185,10 @@ static void stop(struct rpma_uv__reconnect *rc, int status)
 	rc->is_over = true;
 	rc->status = status;
 	rc->detail = 0;
-	if (rc->conn != NULL)
-		rpma_uv_conn_close(rc->conn, on_closed, rc);
-	else
+	if (rc->conn == NULL)
 		finish(rc, status, 0);
+	else if (rc->conn->close_cb != on_closed) /* of an attempt that has failed it closes already */
+		rpma_uv_conn_close(rc->conn, on_closed, rc);
 }
 
 static void attempt(struct rpma_uv__deadline *d)

@@ -91,6 +91,30 @@ static void stop__cancelled(void **state)
 	assert_int_equal(shown_count, 1);
 }
 
+static void on_end(rpma_uv_future_t *f, int status)
+{
+	(void)f;
+	assert_int_equal(status, UV_ECONNREFUSED);
+	assert_int_equal(rpma_uv_cancel(&op.future, 0), 0);
+	assert_int_equal(done.times, 0);
+}
+
+static void cancel_at_the_end(void)
+{
+	rpma_uv_then(rpma_uv_conn_end(shown, NULL), on_end, NULL);
+}
+
+/* an attempt has failed, and its connection is about to close */
+static void stop__cancelled_when_failed(void **state)
+{
+	(void)state;
+	double_fail("rdma_connect", 1, ECONNREFUSED);
+	begin();
+	in_hook = cancel_at_the_end;
+	expect_nothing_left(UV_ECANCELED);
+	assert_int_equal(shown_count, 1);
+}
+
 /* it has just become READY: the connection is nobody's, and goes */
 static void stop__cancelled_when_ready(void **state)
 {
@@ -230,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(stop__cancelled),
+		RIG_TEST(stop__cancelled_when_failed),
 		RIG_TEST(stop__cancelled_when_ready),
 		RIG_TEST(stop__timed_out),
 		RIG_TEST(stop__in_hook),
