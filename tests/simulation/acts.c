@@ -67,6 +67,8 @@ static void pending_add(struct act *a)
 	a->station->pending++;
 	if (a->end != NULL)
 		a->end->pending++;
+	if (a->shared != NULL)
+		a->shared->pending++;
 }
 
 static void pending_remove(struct act *a)
@@ -80,6 +82,8 @@ static void pending_remove(struct act *a)
 	a->station->pending--;
 	if (a->end != NULL)
 		a->end->pending--;
+	if (a->shared != NULL)
+		a->shared->pending--;
 }
 
 struct act *act_pick(void)
@@ -150,12 +154,14 @@ static void on_done(rpma_uv_future_t *f, int status)
 			act_bury(a);
 		a->future = NULL;
 	}
+	if (a->kind == RECONNECT)
+		ends_reconnected(a);
 	if (a->is_witness) {
 		a->end->has_ended = true;
 		a->end->error = status;
 	}
 	if (storage != NULL && !world.is_over && a->end != NULL && !a->end->is_closing &&
-		!a->end->is_taken) {
+		!a->end->is_taken && !a->end->is_lent) {
 		cover("storage used again in its callback");
 		(void)rma_act(a->end, storage);
 	} else if (storage != NULL) {
@@ -169,7 +175,8 @@ static void on_done(rpma_uv_future_t *f, int status)
 static bool may_be_released(const struct act *a)
 {
 	return a->kind != CONN_END && a->kind != PEER && a->kind != SEND && a->kind != RECV &&
-	       a->kind != PROMISE && a->kind != SLEEP;
+	       a->kind != SRQ_RECV && a->kind != RECONNECT && a->kind != PROMISE &&
+	       a->kind != SLEEP;
 }
 
 void act_begun(struct act *a, rpma_uv_future_t *f)

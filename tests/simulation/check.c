@@ -46,7 +46,7 @@ static const int documented[KINDS][STATUSES] = {
 	[ACCEPT] = { UV_EINVAL, UV_ENODEV, UV_ECONNREFUSED, UV_ECONNRESET, UV_EHOSTUNREACH,
 		UV_ETIMEDOUT, UV_ENOMEM, UV_ECANCELED },
 	[REJECT] = { UV_EINVAL },
-	[CONN_END] = { UV_ECANCELED, UV_ECONNRESET },
+	[CONN_END] = { UV_ECANCELED, UV_ECONNRESET, UV_ENODEV, UV_ENETDOWN },
 	[DISCONNECT] = { UV_ENOTCONN, UV_ECANCELED },
 	[READ] = { TRANSFER },
 	[WRITE] = { TRANSFER },
@@ -60,6 +60,8 @@ static const int documented[KINDS][STATUSES] = {
 	[SEND] = { TRANSFER, UV_EMSGSIZE, UV_ENOBUFS, UV_EREMOTEIO },
 	[SEND_IMM] = { TRANSFER, UV_EMSGSIZE, UV_ENOBUFS, UV_EREMOTEIO },
 	[RECV] = { UV_EINVAL, UV_EMSGSIZE, UV_ENOTCONN, UV_EAGAIN, UV_EFAULT, UV_ECANCELED },
+	[SRQ_RECV] = { UV_EINVAL, UV_EMSGSIZE, UV_EAGAIN, UV_EFAULT, UV_ECANCELED },
+	[RECONNECT] = { UV_EINVAL, UV_ENOMEM, UV_ECANCELED },
 	[SLEEP] = { UV_ECANCELED },
 	[PROMISE] = { UV_ECANCELED },
 };
@@ -83,8 +85,11 @@ static bool may_be_cancelled(const struct act *a)
 {
 	const struct end *e = a->end;
 
+	/* the connection that has taken it may have been left */
+	if (a->kind == SRQ_RECV)
+		return true;
 	return (a->asked & ASKED_CANCEL) || !a->station->is_open ||
-	       (e != NULL && (e->is_closing || e->is_left));
+	       (e != NULL && (e->is_closing || e->is_left || e->is_lent));
 }
 
 /* a failure that is not of its own making has to be its connection's */
@@ -107,7 +112,7 @@ static void check_status(const struct act *a, int status)
 		ACT_CHECK(a, a->station->queue_bound > 0);
 	if (status == UV_ENOTCONN && a->was_ready)
 		ACT_CHECK(a, a->end->has_ended);
-	if (status == UV_ECONNABORTED)
+	if (status == UV_ECONNABORTED && a->end != NULL)
 		ACT_CHECK(a, a->end->is_forced);
 	if (status == UV_EINVAL && is_data(a) && !(a->kind == RECV && a->end->recv_size == 0))
 		ACT_CHECK(a, world.may_refuse); /* what is wrong was expected */
@@ -116,6 +121,12 @@ static void check_status(const struct act *a, int status)
 /* the connection's first error; one that is forced goes by the name of the cancel */
 static bool is_first(const struct act *a)
 {
+	if (a->kind == SRQ_RECV) {
+		for (unsigned i = 0; i < world.end_count; i++) {
+			if (world.ends[i].shared == a->shared && world.ends[i].error == a->status)
+				return true;
+		}
+	}
 	return a->end != NULL && a->end->has_ended && a->status == a->end->error;
 }
 
@@ -149,21 +160,34 @@ static bool is_refusal(const struct act *a)
 {
 	if (a->kind == PEER || a->kind == CONNECT || a->kind == ACCEPT)
 		return world.has_faults && a->status == UV_EIO;
-	return is_data(a) && world.may_refuse &&
+	return (is_data(a) || a->kind == SRQ_RECV) && world.may_refuse &&
 	       (a->status == UV_ENOMEM || a->status == UV_EINVAL ||
 		       (world.is_removed && a->status == UV_EIO));
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+/* the last one: of an attempt that has failed it is not known when its connection was gone */
+static struct end *end_of(const rpma_uv_conn_t *c)
+{
+	for (unsigned i = world.end_count; i-- > 0;) {
+		if (world.ends[i].conn == c)
+			return &world.ends[i];
+	}
+	return NULL;
+}
+
 static void check_received(struct act *a, const rpma_uv_future_t *f)
 {
-	struct end *e = a->end;
 	rpma_uv_recv_info_t info;
 	struct message *m;
+	struct end *e;
 
 	CHECK_OK(API(rpma_uv_recv_info(f, &info)));
+	e = a->kind == RECV ? a->end : end_of(info.conn);
+	ACT_CHECK(a, e != NULL);
 	ACT_CHECK(a, info.conn == e->conn);
+	ACT_CHECK(a, a->shared == e->shared || a->kind == RECV);
 	ACT_CHECK(a, info.len == (size_t)f->result);
 	ACT_CHECK(a, e->received_count < RECEIVED_MAX);
 	m = &e->received[e->received_count++];
@@ -180,7 +204,8 @@ static void check_received(struct act *a, const rpma_uv_future_t *f)
 		ACT_CHECK(a, info.has_imm);
 		ACT_CHECK(a, info.imm > 0 && info.imm <= world.act_count);
 		from = &world.acts[info.imm];
-		ACT_CHECK(a, from->kind == WRITE_IMM && from->end == e->other);
+		ACT_CHECK(a, from->kind == WRITE_IMM);
+		ACT_CHECK(a, e->other == NULL || from->end == e->other);
 		/* when it is here, all of the bytes are */
 		ACT_CHECK(a, memory_holds(from->remote[0], from->number, from->len));
 		ACT_CHECK(
@@ -362,6 +387,8 @@ void check_done(struct act *a, const rpma_uv_future_t *f, int status)
 		if (status == 0)
 			check_data(a, f);
 	}
+	if (a->kind == SRQ_RECV && status == 0)
+		check_received(a, f);
 	if (a->kind == ALL)
 		check_all(a, f);
 	else if (a->kind == ANY)
@@ -385,7 +412,11 @@ static void check_documented(const struct act *a)
 		return;
 	if (a->kind == PROMISE)
 		return;
-	if (is_refusal(a) || (is_data(a) && status == status_of(a->detail)))
+	if (a->kind == RECONNECT && (is_documented(CONNECT, status) || world.has_faults ||
+					    (a->attempt != NULL && a->attempt->error == status)))
+		return;
+	if (is_refusal(a) ||
+		((is_data(a) || a->kind == SRQ_RECV) && status == status_of(a->detail)))
 		return;
 	ACT_CHECK(a, is_first(a) || a->kind == CONN_END);
 }

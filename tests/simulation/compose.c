@@ -29,6 +29,8 @@ static void ask(struct act *a, unsigned asked)
 		if (is_data(a) && (asked & ASKED_FORCE))
 			a->end->is_forced = true;
 	}
+	if (a->attempt != NULL)
+		a->attempt->is_left = true;
 	if (!is_parent(a))
 		return;
 	for (unsigned i = 0; i < a->input_count; i++) {
@@ -58,7 +60,8 @@ void act_cancel(struct act *a, unsigned how)
 			ask(a, asked);
 		else if (is_data(a))
 			a->was_posted = true;
-		CHECK(is_parent(a) || (is_data(a) && is_certain) || a->kind == DISCONNECT);
+		CHECK(is_parent(a) || (is_data(a) && is_certain) || a->kind == DISCONNECT ||
+			a->kind == SRQ_RECV);
 		break;
 	default:
 		CHECK_INT(ret, UV_EALREADY);

@@ -15,12 +15,13 @@
 
 static const char *const kinds[KINDS] = { "peer", "connect", "accept", "reject", "conn_end",
 	"disconnect", "read", "write", "write_with_imm", "atomic_write", "flush", "persist", "send",
-	"send_with_imm", "recv", "sleep", "promise", "all", "any", "chain" };
+	"send_with_imm", "recv", "srq_recv", "reconnect", "sleep", "promise", "all", "any",
+	"chain" };
 
 static const int statuses[] = { 0, UV_ECANCELED, UV_ETIMEDOUT, UV_ENOTCONN, UV_ECONNABORTED,
 	UV_ECONNRESET, UV_ECONNREFUSED, UV_EHOSTUNREACH, UV_EINVAL, UV_EBUSY, UV_EAGAIN, UV_EACCES,
 	UV_EFAULT, UV_EMSGSIZE, UV_ENOBUFS, UV_ENOMEM, UV_ENOTSUP, UV_ENODEV, UV_EREMOTEIO, UV_EIO,
-	UV_EPIPE, UV_EAI_NONAME };
+	UV_EPIPE, UV_EPERM, UV_EAI_NONAME };
 
 #define STATUSES (sizeof(statuses) / sizeof(*statuses))
 
@@ -34,20 +35,21 @@ static struct {
 static unsigned name_count;
 
 /* all that has to happen in thousands of worlds */
-static const char *const required[] = { "a message with a word received", "a write's word received",
-	"accept on a used connection", "asked in its own callback", "cancelled: already",
-	"cancelled: busy", "cancelled: done", "chain: a step of somebody else", "chain: next step",
-	"chain: no step", "chain: nothing", "connect by name", "connect to no host",
-	"connect to nobody", "connection closed", "connection closed after its reactor",
-	"curtain: at the end", "curtain: in the midst", "curtain: unref'd", "direct write declared",
-	"flush of nothing", "forced: already", "forced: busy", "forced: done", "input NULL",
-	"inputs of somebody else", "keep-alive", "listener", "listener closed",
-	"longer than a message", "losers cancelled", "no connection", "no right to read",
-	"no right to write", "not aligned", "one region alone", "out of range", "reactor closed",
-	"receive without a queue", "released", "request left alone", "resolved", "resolved twice",
-	"resolved what is none", "sleep without an end", "storage used again in its callback",
-	"time-out", "time-out that forces", "unknown flags", "unref'd", "waited: done",
-	"waited: in vain", "work" };
+static const char *const required[] = { "a message with a word received", "another attempt",
+	"attempts given up", "connection on a shared receive queue", "shared receive queue",
+	"shared receive queue closed", "a write's word received", "accept on a used connection",
+	"asked in its own callback", "cancelled: already", "cancelled: busy", "cancelled: done",
+	"chain: a step of somebody else", "chain: next step", "chain: no step", "chain: nothing",
+	"connect by name", "connect to no host", "connect to nobody", "connection closed",
+	"connection closed after its reactor", "curtain: at the end", "curtain: in the midst",
+	"curtain: unref'd", "direct write declared", "flush of nothing", "forced: already",
+	"forced: busy", "forced: done", "input NULL", "inputs of somebody else", "keep-alive",
+	"listener", "listener closed", "longer than a message", "losers cancelled", "no connection",
+	"no right to read", "no right to write", "not aligned", "one region alone", "out of range",
+	"reactor closed", "receive without a queue", "released", "request left alone", "resolved",
+	"resolved twice", "resolved what is none", "sleep without an end",
+	"storage used again in its callback", "time-out", "time-out that forces", "unknown flags",
+	"unref'd", "waited: done", "waited: in vain", "work" };
 
 const char *kind_name(enum kind kind)
 {

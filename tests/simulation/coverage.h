@@ -24,6 +24,8 @@ enum kind {
 	SEND,
 	SEND_IMM,
 	RECV,
+	SRQ_RECV,
+	RECONNECT,
 	SLEEP,
 	PROMISE,
 	ALL,

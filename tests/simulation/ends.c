@@ -7,6 +7,9 @@
 
 #include "world.h"
 
+/* who it is that connects, as the server learns from the private data */
+enum { CLIENT_END = 1, CLIENT_ACT };
+
 static const char word[] = "because";
 
 static const struct rpma_conn_private_data *draw_word(struct rpma_conn_private_data *pd)
@@ -19,7 +22,7 @@ static const struct rpma_conn_private_data *draw_word(struct rpma_conn_private_d
 
 static bool is_there(const struct end *e)
 {
-	return e->conn != NULL && !e->is_closing && !e->is_taken;
+	return e->conn != NULL && !e->is_closing && !e->is_taken && !e->is_lent;
 }
 
 struct end *end_pick(void)
@@ -41,19 +44,46 @@ struct end *end_pick(void)
 	return e;
 }
 
-static void watch(struct end *e, bool is_witness)
+static struct act *watch(struct end *e, bool is_witness)
 {
 	struct act *a = act_new(CONN_END, e->station, e, NULL);
 
 	if (a == NULL)
-		return;
+		return NULL;
 	a->is_witness = is_witness;
 	act_begun(a, API(rpma_uv_conn_end(e->conn, act_storage(a))));
+	return a;
 }
 
 void ends_watch(struct end *e)
 {
-	watch(e, false);
+	(void)watch(e, false);
+}
+
+static struct shared *shared_pick(const struct station *s)
+{
+	struct shared *sh = &world.shared[below(SHARED_MAX)];
+
+	return sh->srq != NULL && sh->station == s && !sh->is_closing && !sh->is_taken ? sh : NULL;
+}
+
+/* who it gets its receives from, and the first ones */
+static void recvs_new(struct end *e)
+{
+	struct shared *sh = chance(250) ? shared_pick(e->station) : NULL;
+
+	if (sh != NULL) {
+		CHECK_OK(API(rpma_uv_conn_set_srq(e->conn, sh->srq)));
+		cover("connection on a shared receive queue");
+		e->shared = sh;
+		e->recv_size = 0;
+	}
+	for (unsigned i = below(6); i > 0 && !e->is_closing; i--) {
+		if (sh == NULL)
+			rma_recv(e);
+		else if (!sh->is_closing)
+			rma_shared_recv(sh);
+	}
 }
 
 /* a connection, with some receives; NULL: there is none to be had */
@@ -86,9 +116,8 @@ static struct end *end_new(struct station *s)
 		return NULL;
 	}
 	world.end_count++;
-	watch(e, true);
-	for (unsigned i = below(6); i > 0 && !e->is_closing; i--)
-		rma_recv(e);
+	(void)watch(e, true);
+	recvs_new(e);
 	return e;
 }
 
@@ -169,12 +198,12 @@ void ends_connect(void)
 	struct end *e = s != NULL ? end_new(s) : NULL;
 	const char *addr = ADDR, *port = l != NULL ? l->port : "9";
 	struct act *a;
-	uint8_t number;
+	uint16_t name[2] = { CLIENT_END };
 
 	if (e == NULL || e->is_closing)
 		return;
-	number = (uint8_t)(e->number + 1);
-	pd = (struct rpma_conn_private_data){ &number, sizeof(number) };
+	name[1] = (uint16_t)e->number;
+	pd = (struct rpma_conn_private_data){ name, sizeof(name) };
 	a = act_new(CONNECT, s, e, NULL);
 	if (a == NULL)
 		return;
@@ -189,6 +218,86 @@ void ends_connect(void)
 	}
 	e->is_begun = true;
 	act_begun(a, API(rpma_uv_connect(e->conn, act_storage(a), addr, port, &pd)));
+}
+
+/* ---- a client that tries again ---------------------------------------------------------------- */
+
+static int on_conn(rpma_uv_conn_t *c, void *data)
+{
+	struct act *a = data, *witness;
+	struct end *e = a->attempt;
+
+	callback_enter();
+	CHECK(a->is_pending);
+	if (e != NULL) {
+		/* never two at once */
+		CHECK_INT(e->pending, 0);
+		e->conn = NULL;
+		cover("another attempt");
+	}
+	a->attempt = NULL;
+	if (world.end_count == ENDS_MAX || chance(30)) {
+		cover("attempts given up");
+		a->expected = UV_EPERM;
+		callback_leave();
+		return UV_EPERM;
+	}
+	e = &world.ends[world.end_count];
+	e->number = world.end_count++;
+	e->conn = c;
+	e->station = a->station;
+	e->recv_size = 10;
+	e->is_lent = true;
+	e->is_begun = true;
+	a->attempt = e;
+	a->attempts++;
+	witness = watch(e, true);
+	if (!world.is_over)
+		recvs_new(e);
+	else if (witness != NULL)
+		act_unref(witness);
+	callback_leave();
+	return 0;
+}
+
+void ends_reconnect(void)
+{
+	struct listener *l = listener_pick();
+	struct station *s = station_pick();
+	rpma_uv_reconnect_opts_t opts = { .size = sizeof(opts), .on_conn = on_conn };
+	struct act *a = s != NULL ? act_new(RECONNECT, s, NULL, NULL) : NULL;
+	uint16_t name[2] = { CLIENT_ACT };
+	struct rpma_conn_private_data pd = { name, sizeof(name) };
+
+	if (a == NULL)
+		return;
+	name[1] = (uint16_t)a->number;
+	opts.initial_ms = between(1, 50);
+	opts.max_ms = opts.initial_ms + below(200);
+	opts.attempts = chance(100) ? 0 : between(1, 4);
+	opts.seed = 1 + random_next() % 1000;
+	opts.data = a;
+	act_begun(a, API(rpma_uv_reconnect(&s->reactor, act_storage(a), world.peer, NULL, ADDR,
+			     l != NULL ? l->port : "9", &pd, &opts, &a->conn)));
+}
+
+void ends_reconnected(struct act *a)
+{
+	struct end *e = a->attempt;
+
+	if (a->status != 0) {
+		CHECK(a->conn == NULL);
+		if (e == NULL)
+			return;
+		CHECK_INT(e->pending, 0);
+		e->conn = NULL;
+		return;
+	}
+	CHECK(e != NULL);
+	CHECK(a->conn == e->conn);
+	CHECK_INT(a->result, a->attempts);
+	e->is_lent = false;
+	e->was_ready = true;
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -209,7 +318,7 @@ static void accept_request(const struct request *request)
 		API_VOID(rpma_uv_release(f));
 		return;
 	}
-	is_used = e->is_begun;
+	is_used = e->is_begun || e->has_ended;
 	a = act_new(ACCEPT, s, e, NULL);
 	if (a == NULL) {
 		rpma_uv_future_t *f = API(rpma_uv_reject(request->req, NULL, NULL));
@@ -222,8 +331,9 @@ static void accept_request(const struct request *request)
 		a->expected = UV_EINVAL;
 	} else {
 		e->is_begun = true;
-		e->other = &world.ends[request->end];
-		world.ends[request->end].other = e;
+		e->other = request->end;
+		if (request->end != NULL)
+			request->end->other = e;
 	}
 	act_begun(a, API(rpma_uv_accept(request->req, act_storage(a), e->conn, draw_word(&pd))));
 	if (chance(30))
@@ -251,10 +361,26 @@ static void answer(const struct request *request)
 		reject_request(request);
 }
 
+/* whose request it is; of a reconnect, only as long as there can be no other attempt */
+static struct end *client_of(const struct rpma_conn_private_data *pd)
+{
+	uint16_t name[2];
+
+	CHECK(pd->len >= sizeof(name));
+	memcpy(name, pd->ptr, sizeof(name));
+	if (name[0] == CLIENT_END) {
+		CHECK(name[1] < world.end_count);
+		return &world.ends[name[1]];
+	}
+	CHECK_INT(name[0], CLIENT_ACT);
+	CHECK(name[1] <= world.act_count);
+	return world.acts[name[1]].attempts == 1 ? world.acts[name[1]].attempt : NULL;
+}
+
 static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 {
 	struct listener *l = data;
-	struct request request = { req, l, 0 };
+	struct request request = { req, l, NULL };
 	struct rpma_conn_private_data pd;
 
 	callback_enter();
@@ -262,9 +388,8 @@ static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 	CHECK(!l->is_closing);
 	CHECK(!l->is_taken);
 	CHECK_OK(API(rpma_uv_conn_req_private_data(req, &pd)));
-	CHECK(pd.ptr != NULL && pd.len >= 1);
-	request.end = (unsigned)*(uint8_t *)pd.ptr - 1;
-	CHECK(request.end < world.end_count);
+	CHECK(pd.ptr != NULL);
+	request.end = client_of(&pd);
 	if (chance(850) || world.request_count == ENDS_MAX) {
 		answer(&request);
 	} else {
@@ -350,6 +475,63 @@ void listener_drop(struct listener *l)
 		listener_close(l);
 }
 
+/* ---- shared receive queues ------------------------------------------------------------------- */
+
+static void on_shared_closed(void *data)
+{
+	struct shared *sh = data;
+
+	callback_enter();
+	CHECK(sh->is_closing);
+	CHECK(sh->srq != NULL);
+	CHECK_INT(sh->pending, 0);
+	sh->srq = NULL;
+	sh->is_closing = false;
+	sh->is_taken = false;
+	world_react();
+	callback_leave();
+}
+
+void shared_open(void)
+{
+	struct shared *sh = &world.shared[below(SHARED_MAX)];
+	struct station *s = station_pick();
+	int ret;
+
+	if (sh->srq != NULL || sh->pending > 0 || s == NULL)
+		return;
+	/* its ends are told by it */
+	for (unsigned i = 0; i < world.end_count; i++) {
+		if (world.ends[i].shared == sh)
+			return;
+	}
+	sh->station = s;
+	ret = API(rpma_uv_srq_new(&s->reactor, world.peer, between(1, 16), &sh->srq));
+	if (ret != 0) {
+		CHECK(world.has_faults);
+		CHECK(sh->srq == NULL);
+		return;
+	}
+	cover("shared receive queue");
+	for (unsigned i = below(8); i > 0 && !sh->is_closing; i--)
+		rma_shared_recv(sh);
+}
+
+static void shared_close(struct shared *sh)
+{
+	if (sh->srq == NULL || sh->is_closing)
+		return;
+	sh->is_closing = true;
+	cover("shared receive queue closed");
+	API_VOID(rpma_uv_srq_close(sh->srq, on_shared_closed, sh));
+}
+
+void shared_drop(struct shared *sh)
+{
+	if (!sh->is_taken)
+		shared_close(sh);
+}
+
 void listeners_unref(void)
 {
 	for (unsigned i = 0; i < EPS_MAX; i++) {
@@ -373,13 +555,22 @@ void stations_taken(struct station *s)
 		if (chance(300))
 			listener_close(l);
 	}
+	for (unsigned i = 0; i < SHARED_MAX; i++) {
+		struct shared *sh = &world.shared[i];
+
+		if (sh->srq == NULL || sh->station != s || sh->is_closing)
+			continue;
+		sh->is_taken = true;
+		if (chance(300))
+			shared_close(sh);
+	}
 	for (unsigned i = 0; i < world.end_count; i++) {
 		struct end *e = &world.ends[i];
 
 		if (e->conn == NULL || e->station != s || e->is_closing)
 			continue;
 		e->is_taken = true;
-		if (chance(300))
+		if (chance(300) && !e->is_lent)
 			end_close(e);
 	}
 }

@@ -159,7 +159,8 @@ static enum rpma_flush_type draw_type(struct act *a)
 
 static rpma_uv_future_t *call_flush(struct act *a)
 {
-	rpma_uv_remote_t dst = { world.remote, below(ARENA_SIZE - (unsigned)a->len) };
+	/* it may be a read: not of what is poisoned */
+	rpma_uv_remote_t dst = { world.remote, below(SERVED_SIZE - (unsigned)a->len) };
 	enum rpma_flush_type type = draw_type(a);
 
 	if (chance(10)) {
@@ -205,6 +206,8 @@ static rpma_uv_future_t *call_recv(struct act *a)
 {
 	rpma_uv_local_t dst = a->len > 0 || chance(500) ? local_at(a->local[0].at) : no_local;
 
+	if (a->kind == SRQ_RECV)
+		return API(rpma_uv_srq_recv(a->shared->srq, act_storage(a), dst, a->len));
 	if (a->end->recv_size == 0 && a->len <= world.max_msg) {
 		cover("receive without a queue");
 		a->expected = UV_EINVAL;
@@ -246,6 +249,7 @@ static bool take_memory(struct act *a)
 		a->len = draw_len();
 		return take_local(a, a->len) && take_remote(a, a->len);
 	case RECV:
+	case SRQ_RECV:
 		a->len = chance(900) ? world.max_msg : draw_len();
 		return take_local(a, a->len);
 	default:
@@ -276,10 +280,8 @@ static rpma_uv_future_t *call(struct act *a)
 	}
 }
 
-static struct act *rma_begin(enum kind kind, struct end *e, void *storage)
+static struct act *begin(struct act *a, void *storage)
 {
-	struct act *a = act_new(kind, e->station, e, storage);
-
 	if (a == NULL || !take_memory(a)) {
 		if (storage != NULL)
 			memory_poison(storage, sizeof(rpma_uv_op_t));
@@ -291,12 +293,32 @@ static struct act *rma_begin(enum kind kind, struct end *e, void *storage)
 	return a;
 }
 
+static struct act *begin_shared(struct shared *sh, void *storage)
+{
+	struct act *a = act_new(SRQ_RECV, sh->station, NULL, storage);
+
+	if (a != NULL)
+		a->shared = sh;
+	return begin(a, storage);
+}
+
 struct act *rma_act(struct end *e, void *storage)
 {
-	return rma_begin(draw_kind(), e, storage);
+	enum kind kind = draw_kind();
+	struct shared *sh = e->shared;
+
+	if (kind == RECV && sh != NULL && sh->srq != NULL && !sh->is_taken && !sh->is_closing &&
+		chance(900))
+		return begin_shared(sh, storage);
+	return begin(act_new(kind, e->station, e, storage), storage);
 }
 
 void rma_recv(struct end *e)
 {
-	(void)rma_begin(RECV, e, NULL);
+	(void)begin(act_new(RECV, e->station, e, NULL), NULL);
+}
+
+void rma_shared_recv(struct shared *sh)
+{
+	(void)begin_shared(sh, NULL);
 }

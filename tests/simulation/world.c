@@ -74,6 +74,16 @@ static void on_station_closed(void *data)
 		l->ep = NULL;
 		l->is_taken = false;
 	}
+	for (unsigned i = 0; i < SHARED_MAX; i++) {
+		struct shared *sh = &world.shared[i];
+
+		if (sh->srq == NULL || sh->station != s)
+			continue;
+		CHECK(sh->is_taken && !sh->is_closing);
+		CHECK_INT(sh->pending, 0);
+		sh->srq = NULL;
+		sh->is_taken = false;
+	}
 	callback_leave();
 }
 
@@ -94,6 +104,7 @@ static void station_init(struct station *s)
 	opts.cq_budget = chance(300) ? between(1, 4) : 0;
 	opts.callback_budget = chance(300) ? between(1, 4) : 0;
 	opts.cq_entries = chance(300) ? 64 : 0;
+	opts.async_events = chance(800) ? 0 : -1;
 	opts.queue_bound = chance(100) ? between(1, 8) : 0;
 	s->queue_bound = opts.queue_bound;
 	CHECK_OK(rpma_uv_reactor_init(&world.loop, &s->reactor, chance(900) ? &opts : NULL));
@@ -172,8 +183,14 @@ void world_act(void)
 		act_on_end(end_pick());
 	else if (what < 810)
 		act_on_future();
-	else if (what < 850)
+	else if (what < 844)
 		ends_connect();
+	else if (what < 851)
+		ends_reconnect();
+	else if (what < 856)
+		shared_open();
+	else if (what < 859)
+		shared_drop(&world.shared[below(SHARED_MAX)]);
 	else if (what < 880)
 		ends_answer();
 	else if (what < 905)
@@ -218,13 +235,15 @@ static void end_all(void)
 	for (unsigned i = 0; i < EPS_MAX; i++)
 		listener_drop(&world.listeners[i]);
 	for (unsigned i = 0; i < world.end_count; i++) {
-		if (!world.ends[i].is_taken)
+		if (!world.ends[i].is_taken && !world.ends[i].is_lent)
 			end_close(&world.ends[i]);
 	}
+	for (unsigned i = 0; i < SHARED_MAX; i++)
+		shared_drop(&world.shared[i]);
 	for (unsigned i = 0; i < world.pending_count; i++) {
 		struct act *a = world.pending[i];
 
-		if (a->kind == PROMISE || a->kind == SLEEP)
+		if (a->kind == PROMISE || a->kind == SLEEP || a->kind == RECONNECT)
 			act_cancel(a, 0);
 	}
 }
@@ -328,6 +347,16 @@ static void settle(void)
 	}
 }
 
+/* they wait for connections that nobody closes */
+static bool is_shared_closing(void)
+{
+	for (unsigned i = 0; i < SHARED_MAX; i++) {
+		if (world.shared[i].srq != NULL && world.shared[i].is_closing)
+			return true;
+	}
+	return false;
+}
+
 static void curtain(void)
 {
 	unsigned how = below(3);
@@ -340,7 +369,7 @@ static void curtain(void)
 		run();
 		return;
 	}
-	if (how == 2) {
+	if (how == 2 && !is_shared_closing()) {
 		cover("curtain: unref'd");
 		unref_all();
 		run();
@@ -349,6 +378,9 @@ static void curtain(void)
 	end_all();
 	run();
 	check_ended();
+	settle();
+	end_all(); /* what an unref'd reconnect has brought only now */
+	run();
 	settle();
 	for (unsigned i = 0; i < STATIONS_MAX; i++) {
 		if (world.stations[i].is_open && world.stations[i].pending == 0)
@@ -407,6 +439,8 @@ static void world_begin(uint64_t seed)
 		&world.closed_remote);
 	world.act_budget = between(ACTS_LEAST, ACTS_MOST);
 	listener_open();
+	if (chance(300))
+		shared_open();
 	faults_order();
 	for (unsigned i = between(1, 4); i > 0; i--)
 		ends_connect();

@@ -27,6 +27,7 @@
 #define ENDS_MAX     32
 #define STATIONS_MAX 2
 #define EPS_MAX      4
+#define SHARED_MAX   3
 #define INPUTS_MAX   6
 #define PIECES_MAX   4
 #define RECEIVED_MAX 256
@@ -38,6 +39,15 @@ struct station {
 	bool is_open; /* from init to the call of close */
 	bool is_closed;
 	unsigned queue_bound; /* 0: none to speak of */
+	unsigned pending; /* acts */
+};
+
+/* a shared receive queue */
+struct shared {
+	rpma_uv_srq_t *srq; /* NULL: none */
+	struct station *station;
+	bool is_closing;
+	bool is_taken;
 	unsigned pending; /* acts */
 };
 
@@ -55,7 +65,8 @@ struct end {
 	unsigned number;
 	rpma_uv_conn_t *conn; /* NULL: not made, or gone */
 	struct station *station;
-	struct end *other; /* NULL: not accepted */
+	struct end *other; /* NULL: not accepted, or it is not known */
+	struct shared *shared; /* NULL: it has receives of its own */
 	unsigned recv_size;
 	bool is_begun; /* connect or accept was called */
 	bool was_ready;
@@ -66,6 +77,7 @@ struct end {
 	bool is_closing;
 	bool is_forced;
 	bool is_left; /* disconnect, or connect and accept cancelled */
+	bool is_lent; /* an attempt of a reconnect: not the program's yet */
 	bool is_taken; /* by the closing of its reactor: the program does not hear of its close */
 	unsigned pending; /* acts */
 	unsigned
@@ -86,7 +98,7 @@ struct listener {
 struct request {
 	rpma_uv_conn_req_t *req;
 	struct listener *listener;
-	unsigned end; /* the client's */
+	struct end *end; /* the client's; NULL: it is not known */
 };
 
 #define ASKED_CANCEL  1u
@@ -102,6 +114,7 @@ struct act {
 	enum kind kind;
 	struct station *station;
 	struct end *end; /* NULL: of no connection */
+	struct shared *shared; /* of a receive of it */
 	rpma_uv_future_t *future; /* NULL: its storage is given back */
 	void *storage; /* NULL: of the slab */
 	size_t storage_size;
@@ -133,6 +146,9 @@ struct act {
 	uint32_t detail;
 	bool was_posted; /* the device has had it, for certain */
 	struct rpma_peer *peer; /* of a look-up */
+	struct end *attempt; /* of a reconnect: the present one */
+	unsigned attempts;
+	rpma_uv_conn_t *conn; /* what it has brought */
 };
 
 struct world {
@@ -148,6 +164,7 @@ struct world {
 	struct rpma_mr_local *closed_mr; /* the served part: for messages to be sent only */
 	struct rpma_mr_remote *closed_remote;
 	struct listener listeners[EPS_MAX];
+	struct shared shared[SHARED_MAX];
 	struct request requests[ENDS_MAX];
 	unsigned request_count;
 	struct end ends[ENDS_MAX];
@@ -234,11 +251,14 @@ struct act *act_pick(void);
 /* any of them; what was begun, or NULL. storage NULL: as for act_new() */
 struct act *rma_act(struct end *e, void *storage);
 void rma_recv(struct end *e);
+void rma_shared_recv(struct shared *sh);
 
 /* ---- ends.c ---------------------------------------------------------------------------------- */
 
 struct end *end_pick(void); /* a connection that exists, or NULL */
 void ends_connect(void);
+void ends_reconnect(void);
+void ends_reconnected(struct act *a); /* it is done */
 void ends_answer(void); /* a request that waits */
 void ends_disconnect(struct end *e);
 void ends_watch(struct end *e); /* one more conn_end() */
@@ -247,6 +267,8 @@ void end_change(struct end *e); /* keep-alive, declarations */
 void listener_open(void);
 void listener_drop(struct listener *l); /* close it, if it is the program's to close */
 void listeners_unref(void);
+void shared_open(void);
+void shared_drop(struct shared *sh);
 void stations_taken(struct station *s); /* its connections and listeners go with it */
 
 /* ---- compose.c ------------------------------------------------------------------------------- */
