@@ -40,18 +40,26 @@ static inline void must(int status)
 	}
 }
 
-/* a NEW connection becomes READY; what it offers is returned, for rpma_mr_remote_delete() */
-static inline struct rpma_mr_remote *session_connect(
-	rpma_uv_conn_t *conn, const char *addr, const char *port)
+/* what the server at the other end offers, for rpma_mr_remote_delete() */
+static inline struct rpma_mr_remote *session_offer(
+	const rpma_uv_conn_t *conn)
 {
 	struct rpma_conn_private_data pd;
 	struct rpma_mr_remote *offer;
-	rpma_uv_op_t op;
 
-	await(rpma_uv_connect(conn, &op, addr, port, NULL));
 	must(rpma_uv_conn_private_data(conn, &pd));
 	must(rpma_mr_remote_from_descriptor(pd.ptr, pd.len, &offer));
 	return offer;
+}
+
+/* a NEW connection becomes READY; returns what it offers */
+static inline struct rpma_mr_remote *session_connect(
+	rpma_uv_conn_t *conn, const char *addr, const char *port)
+{
+	rpma_uv_op_t op;
+
+	await(rpma_uv_connect(conn, &op, addr, port, NULL));
+	return session_offer(conn);
 }
 
 /* without a connection */

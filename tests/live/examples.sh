@@ -21,10 +21,14 @@ one_line "$TMP/fetch"
 
 # the others talk to one server, all their lives long
 port=7342
-$under "$examples/server" "$ADDR" "$port" >"$TMP/server" 2>&1 &
-server=$!
-lib_started+=("$server")
-wait_line "$TMP/server" '^listening on ' "$server"
+start_server()
+{
+	$under "$examples/server" "$ADDR" "$port" >"$TMP/server" 2>&1 &
+	server=$!
+	lib_started+=("$server")
+	wait_line "$TMP/server" '^listening on ' "$server"
+}
+start_server
 
 # shows NAME EXPECTED ARG... - the program succeeds and prints just that
 shows()
@@ -47,5 +51,19 @@ shows mixed 'answer: what the server offers'
 $under "$examples/many" "$ADDR" "$port" >"$TMP/many" 2>&1 || { cat "$TMP/many"; fail "many: status $?"; }
 grep -qx '256 reads, 0 failed' "$TMP/many" || { cat "$TMP/many"; fail "many: not all reads"; }
 
-kill -TERM "$server"
-wait "$server" || { cat "$TMP/server"; fail "server: status $?"; }
+stop_server()
+{
+	kill -TERM "$server"
+	wait "$server" || { cat "$TMP/server"; fail "server: status $?"; }
+}
+
+# it lives twice
+$under "$examples/reconnect" "$ADDR" "$port" 2 >"$TMP/reconnect" 2>&1 &
+reconnect=$!
+lib_started+=("$reconnect")
+wait_line "$TMP/reconnect" '^life 1: what the server offers' "$reconnect"
+stop_server
+start_server
+wait "$reconnect" || { cat "$TMP/reconnect"; fail "reconnect: status $?"; }
+grep -qx 'life 2: what the server offers' "$TMP/reconnect" || fail "reconnect: no second life"
+stop_server
