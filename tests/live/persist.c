@@ -44,9 +44,10 @@ enum { PLAIN, WITH_IMM, PERSISTED, SMALL, WHOLE, WORDS };
 
 static const char word[8] = { 'c', 'o', 'm', 'm', 'i', 't', 't', 'd' };
 
-/* the two regions' descriptors behind each other, and the peer's configuration */
+/* the descriptors of the regions, which are the same memory, and the peer's configuration */
 struct offer {
 	uint8_t region[DESCRIPTOR];
+	uint8_t visible[DESCRIPTOR];
 	uint8_t readable[DESCRIPTOR];
 	uint8_t pcfg;
 } __attribute__((packed));
@@ -55,12 +56,13 @@ struct offer {
 
 static struct server {
 	struct live_node node;
-	struct rpma_mr_local *mr, *readable;
+	struct rpma_mr_local *mr, *visible, *readable;
 	uint8_t *memory;
 	rpma_uv_ep_t *ep;
 	rpma_uv_conn_t *conn;
 	rpma_uv_op_t accept, end, recv[WORDS], send[WORDS];
-	unsigned words;
+	unsigned words, answers;
+	bool is_accepted;
 } server;
 
 static void server_look(unsigned number)
@@ -89,6 +91,14 @@ static void server_look(unsigned number)
 	}
 }
 
+/* one answer for each word; the first word may be here before the connection is READY */
+static void server_answer(void)
+{
+	for (; server.is_accepted && server.answers < server.words; server.answers++)
+		(void)rpma_uv_send(server.conn, &server.send[server.answers],
+			(rpma_uv_local_t){ NULL, 0 }, 0, 0);
+}
+
 static void server_received(rpma_uv_future_t *f, int status)
 {
 	rpma_uv_recv_info_t info;
@@ -100,9 +110,8 @@ static void server_received(rpma_uv_future_t *f, int status)
 	CHECK_INT(info.is_write, server.words == WITH_IMM);
 	CHECK_INT(info.len, server.words == WITH_IMM ? IMM_LEN : 0);
 	server_look(server.words);
-	(void)rpma_uv_send(
-		server.conn, &server.send[server.words], (rpma_uv_local_t){ NULL, 0 }, 0, 0);
 	server.words++;
+	server_answer();
 }
 
 static void server_ended(rpma_uv_future_t *f, int status)
@@ -116,6 +125,8 @@ static void server_accepted(rpma_uv_future_t *f, int status)
 {
 	(void)f;
 	CHECK_OK(status);
+	server.is_accepted = true;
+	server_answer();
 	rpma_uv_ep_close(server.ep, NULL, NULL);
 }
 
@@ -124,6 +135,7 @@ static void offer_fill(struct offer *offer)
 	struct rpma_peer_cfg *pcfg;
 
 	CHECK_OK(rpma_mr_get_descriptor(server.mr, offer->region));
+	CHECK_OK(rpma_mr_get_descriptor(server.visible, offer->visible));
 	CHECK_OK(rpma_mr_get_descriptor(server.readable, offer->readable));
 	CHECK_OK(rpma_peer_cfg_new(&pcfg));
 	CHECK_OK(rpma_peer_cfg_set_direct_write_to_pmem(pcfg, true));
@@ -156,6 +168,9 @@ static int serve(const char *addr)
 		RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_WRITE_DST |
 			RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY | RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT,
 		&server.mr));
+	/* a device with a flush of its own may do it here, but not to persistence: this is no pmem */
+	CHECK_OK(rpma_mr_reg(server.node.peer, server.memory, REGION,
+		RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY, &server.visible));
 	CHECK_OK(rpma_mr_reg(
 		server.node.peer, server.memory, REGION, RPMA_MR_USAGE_READ_SRC, &server.readable));
 	CHECK_OK(rpma_uv_listen(&server.node.reactor, server.node.peer, addr, PORT, 0,
@@ -164,6 +179,7 @@ static int serve(const char *addr)
 	CHECK_OK(uv_run(&server.node.loop, UV_RUN_DEFAULT));
 	CHECK_INT(server.words, WORDS);
 	CHECK_OK(rpma_mr_dereg(&server.readable));
+	CHECK_OK(rpma_mr_dereg(&server.visible));
 	CHECK_OK(rpma_mr_dereg(&server.mr));
 	live_node_close(&server.node);
 	return 0;
@@ -175,7 +191,7 @@ static struct client {
 	struct live_node node;
 	rpma_uv_conn_t *conn;
 	struct rpma_mr_local *mr;
-	struct rpma_mr_remote *remote, *readable;
+	struct rpma_mr_remote *remote, *visible, *readable;
 	uint8_t *memory;
 	rpma_uv_op_t ops[4], looked;
 } client;
@@ -210,6 +226,7 @@ static void client_connect(const char *addr)
 	CHECK(pd.len >= sizeof(offer));
 	memcpy(&offer, pd.ptr, sizeof(offer));
 	CHECK_OK(rpma_mr_remote_from_descriptor(offer.region, DESCRIPTOR, &client.remote));
+	CHECK_OK(rpma_mr_remote_from_descriptor(offer.visible, DESCRIPTOR, &client.visible));
 	CHECK_OK(rpma_mr_remote_from_descriptor(offer.readable, DESCRIPTOR, &client.readable));
 	/* what the peer has not declared yet cannot be flushed to persistence */
 	AWAIT(rpma_uv_flush(client.conn, NULL, remote(0), 8, RPMA_FLUSH_TYPE_PERSISTENT, 0),
@@ -246,14 +263,14 @@ static void write_with_imm(void)
 	AWAIT(answer, 0);
 }
 
-static void write_plain(unsigned flags)
+static void write_plain(rpma_uv_remote_t dst, unsigned flags)
 {
 	rpma_uv_future_t *f[2];
 
 	live_pattern(client.memory, PLAIN_LEN, 1);
-	f[0] = rpma_uv_write(client.conn, &client.ops[0], remote(PLAIN_AT), local(0), PLAIN_LEN, 0);
-	f[1] = rpma_uv_flush(client.conn, &client.ops[1], remote(PLAIN_AT), PLAIN_LEN,
-		RPMA_FLUSH_TYPE_VISIBILITY, flags);
+	f[0] = rpma_uv_write(client.conn, &client.ops[0], dst, local(0), PLAIN_LEN, 0);
+	f[1] = rpma_uv_flush(
+		client.conn, &client.ops[1], dst, PLAIN_LEN, RPMA_FLUSH_TYPE_VISIBILITY, flags);
 	CHECK_INT(AWAIT(f[1], 0), PLAIN_LEN);
 	CHECK_INT(f[0]->status, 0); /* in the order of the calls */
 	CHECK_INT(f[0]->result, PLAIN_LEN);
@@ -341,6 +358,7 @@ static void client_end(void)
 	CHECK(status == UV_EACCES || status == UV_ECONNRESET);
 	rpma_uv_conn_close(client.conn, NULL, NULL);
 	CHECK_OK(rpma_mr_remote_delete(&client.readable));
+	CHECK_OK(rpma_mr_remote_delete(&client.visible));
 	CHECK_OK(rpma_mr_remote_delete(&client.remote));
 	CHECK_OK(uv_run(&client.node.loop, UV_RUN_DEFAULT));
 	CHECK_OK(rpma_mr_dereg(&client.mr));
@@ -353,8 +371,9 @@ int main(void)
 
 	live_fork(serve, addr);
 	client_connect(addr);
-	write_plain(RPMA_F_EMULATED);
-	write_plain(0);
+	write_plain(remote(PLAIN_AT), 0);
+	write_plain((rpma_uv_remote_t){ client.visible, PLAIN_AT }, RPMA_F_EMULATED);
+	write_plain((rpma_uv_remote_t){ client.visible, PLAIN_AT }, 0);
 	tell(PLAIN);
 	write_with_imm();
 	write_pieces(RPMA_F_EMULATED);
