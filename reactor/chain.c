@@ -46,7 +46,6 @@ static void go_on(rpma_uv_future_t *f, rpma_uv_future_t *step)
 
 static bool child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 {
-	struct rpma_uv__reactor *r = parent->reactor->impl;
 	struct chain *chain = chain_of(parent);
 	rpma_uv_next_fn next = chain->next;
 	rpma_uv_future_t *step;
@@ -64,7 +63,7 @@ static bool child_done(rpma_uv_future_t *parent, rpma_uv_future_t *child)
 	}
 	chain->next = NULL;
 	chain->step = NULL;
-	RPMA_UV__CALLBACK(r, step = next(child, chain->data));
+	RPMA_UV__CALLBACK(step = next(child, chain->data));
 	go_on(parent, step);
 	return false;
 }

@@ -157,7 +157,7 @@ static void dispatch(struct rpma_uv__reactor *r, rpma_uv_future_t *f)
 		rpma_uv__inputs_take(&inputs, f);
 	if (call) {
 		r->stats.callbacks++;
-		RPMA_UV__CALLBACK(r, f->u_cb(f, f->status));
+		f->u_cb(f, f->status);
 	}
 	if (parent != NULL)
 		is_kept = rpma_uv__kind_of(parent)->child_done(parent, f);
@@ -177,11 +177,13 @@ unsigned rpma_uv__futures_run(struct rpma_uv__reactor *r, unsigned most)
 
 	/* what becomes ready meanwhile waits for the next phase: the loop gets its turn */
 	TAILQ_CONCAT(&batch, &r->ready, u_link);
+	rpma_uv__in_callback++; /* once for them all: a variable of the thread costs a call */
 	while (count < most && (f = TAILQ_FIRST(&batch)) != NULL) {
 		TAILQ_REMOVE(&batch, f, u_link);
 		dispatch(r, f);
 		count++;
 	}
+	rpma_uv__in_callback--;
 	/* what is left over stays in front of it */
 	if (!TAILQ_EMPTY(&batch))
 		r->stats.budgets_spent++;

@@ -49,6 +49,8 @@
 #define SPIN_US          50
 #define QUEUE_BOUND      65536
 
+_Thread_local unsigned rpma_uv__in_callback;
+
 /* ---- liveness -------------------------------------------------------------------------------- */
 
 static void kick_cb(uv_idle_t *idle)
@@ -102,7 +104,7 @@ static void closer_handle_closed(uv_handle_t *handle)
 	struct rpma_uv__closer *closer = handle->data;
 
 	if (closer->cb != NULL)
-		RPMA_UV__CALLBACK(closer->reactor, closer->cb(closer->data));
+		RPMA_UV__CALLBACK(closer->cb(closer->data));
 	closer->closed(closer);
 }
 
@@ -155,7 +157,7 @@ void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r)
 		;
 	r->pub->impl = NULL; /* its storage is the user's again from the callback on */
 	if (r->close_cb != NULL)
-		r->close_cb(r->close_data);
+		RPMA_UV__CALLBACK(r->close_cb(r->close_data));
 	rpma_uv__slab_free(r);
 	free(r->scratch);
 	free(r);

@@ -75,7 +75,6 @@ struct rpma_uv__reactor {
 	uv_timer_t timer;
 	unsigned holds;
 	bool is_refd; /* one of them is the program's own */
-	unsigned in_callback; /* depth of user callbacks */
 	uint64_t spin_until_ns; /* of uv_hrtime(): poll instead of sleeping until then */
 	struct rpma_uv__deadline *deadlines; /* root of the heap */
 	bool deadlines_due; /* its timer has fired */
@@ -131,12 +130,15 @@ void rpma_uv__reactor_child_gone(struct rpma_uv__reactor *r);
 /* a handle of the reactor was closed: the last one frees a reactor that closes */
 void rpma_uv__reactor_handle_gone(struct rpma_uv__reactor *r);
 
-/* run a user's callback: RPMA_UV__CALLBACK(r, cb(args)); */
-#define RPMA_UV__CALLBACK(r, call)  \
-	do {                        \
-		(r)->in_callback++; \
-		call;               \
-		(r)->in_callback--; \
+/* depth of user callbacks in this thread, whichever of its reactors they belong to */
+extern _Thread_local unsigned rpma_uv__in_callback;
+
+/* run a user's callback: RPMA_UV__CALLBACK(cb(args)); */
+#define RPMA_UV__CALLBACK(call)         \
+	do {                            \
+		rpma_uv__in_callback++; \
+		call;                   \
+		rpma_uv__in_callback--; \
 	} while (0)
 
 void rpma_uv__closer_start(struct rpma_uv__reactor *r, struct rpma_uv__closer *closer,

@@ -176,7 +176,7 @@ static int show(struct rpma_uv__reconnect *rc)
 	int status = 0;
 
 	if (rc->opts.on_conn != NULL)
-		RPMA_UV__CALLBACK(rc->reactor, status = rc->opts.on_conn(rc->conn, rc->opts.data));
+		RPMA_UV__CALLBACK(status = rc->opts.on_conn(rc->conn, rc->opts.data));
 	return status;
 }
 

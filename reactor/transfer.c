@@ -310,7 +310,7 @@ static void progress_expired(struct rpma_uv__deadline *d)
 	rpma_uv_transfer_stat_t stat = t->stat;
 
 	t->in_program = true;
-	RPMA_UV__CALLBACK(t->reactor, t->opts.on_progress(t, &stat, t->opts.data));
+	RPMA_UV__CALLBACK(t->opts.on_progress(t, &stat, t->opts.data));
 	t->in_program = false;
 	if (t->state == ENDING)
 		leave_if_unused(t);
@@ -423,7 +423,8 @@ static void chunk_offer(rpma_uv_transfer_t *t, const struct slot *slot)
 	if (t->opts.on_chunk == NULL)
 		return;
 	t->in_program = true;
-	ret = t->opts.on_chunk(t, slot->part.base, slot->part.len, slot->at, t->opts.data);
+	RPMA_UV__CALLBACK(
+		ret = t->opts.on_chunk(t, slot->part.base, slot->part.len, slot->at, t->opts.data));
 	t->in_program = false;
 	if (ret != 0)
 		fail(t, RPMA_UV_STAGE_CHUNK, slot->at, ret < 0 ? ret : UV_EINVAL, 0);

@@ -59,7 +59,7 @@ int rpma_uv_wait(rpma_uv_future_t *f, uint64_t timeout_ms, int64_t *result_ptr)
 	if (f == NULL)
 		return UV_ENOMEM;
 	r = f->reactor->impl;
-	if (r->in_callback > 0 || f->u_parent != NULL)
+	if (rpma_uv__in_callback > 0 || f->u_parent != NULL)
 		return UV_EBUSY;
 	w.loop = r->loop;
 	rpma_uv__reactor_hold(r);

@@ -118,7 +118,7 @@ unsigned rpma_uv__works_run(struct rpma_uv__reactor *r, unsigned most)
 		count++;
 		r->stats.works++;
 		/* the last of them keeps the loop alive until it has run; w may be gone then */
-		RPMA_UV__CALLBACK(r, w->u_cb(w));
+		RPMA_UV__CALLBACK(w->u_cb(w));
 		if (works->first == NULL)
 			rpma_uv__reactor_drop(r);
 	}

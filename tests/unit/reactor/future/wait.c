@@ -143,6 +143,33 @@ static void wait__refused(void **state)
 	assert_done(done, 0);
 }
 
+static void wait_in_close(void *data)
+{
+	in_callback_status = rpma_uv_wait(data, UINT64_MAX, NULL);
+}
+
+/* from a callback of another reactor on the same loop, which would run in itself */
+static void wait__refused_in_another(void **state)
+{
+	const rpma_uv_reactor_opts_t opts = rig_opts();
+	rpma_uv_op_t op, awaited_op;
+	rpma_uv_future_t *awaited = rpma_uv_promise(&rig.reactor, &awaited_op);
+	rpma_uv_reactor_t another;
+
+	(void)state;
+	assert_int_equal(rpma_uv_reactor_init(&rig.loop, &another, &opts), 0);
+	in_callback_status = 0;
+	rpma_uv_then(rpma_uv_sleep(&another, &op, 0), wait_in_callback, awaited);
+	RIG_UNTIL(op.future.status == 0);
+	assert_int_equal(in_callback_status, UV_EBUSY);
+	in_callback_status = 0;
+	rpma_uv_reactor_close(&another, wait_in_close, awaited);
+	RIG_UNTIL(in_callback_status != 0);
+	assert_int_equal(in_callback_status, UV_EBUSY);
+	rpma_uv_resolve(awaited, 0, 0);
+	assert_int_equal(rpma_uv_wait(awaited, UINT64_MAX, NULL), 0);
+}
+
 /* a callback of its own runs too, before wait returns */
 static void wait__with_callback(void **state)
 {
@@ -200,6 +227,7 @@ int main(void)
 		RIG_TEST(wait__others_run_meanwhile),
 		RIG_TEST(wait__ends_in_prepare),
 		RIG_TEST(wait__refused),
+		RIG_TEST(wait__refused_in_another),
 		RIG_TEST(wait__with_callback),
 		RIG_TEST(wait__reactor_closed),
 		RIG_TEST(wait__after_close_began),
