@@ -13,7 +13,8 @@
  *                                                                                          v
  *     freed <--on_conn_closed-- (connection closes) <--on_timer_closed-- (timer closes) CLOSING
  *
- *     ACCEPTING  the receive is posted; what arrives early waits in `heard`
+ *     ACCEPTING  the receive is posted; a message that is faster than the connection manager makes
+ *                the reactor tell of the connection first
  *     WAITING    for the ask; the timer is the limit on its silence
  *     SERVING    the region was told, perhaps its digest is being computed; the peer reads by
  *                itself. The connection is kept alive: a peer whose host is gone sends nothing that
@@ -62,7 +63,6 @@ struct client {
 	uint32_t room; /* index */
 	rpma_uv_conn_t *conn;
 	uv_timer_t timer;
-	bool heard; /* the ask came before the connection was READY; ACCEPTING only */
 	struct control_digest digest; /* its range, while one is wanted */
 	struct digest_waiter waiter;
 	rpma_uv_op_t accept_op;
@@ -249,7 +249,6 @@ static void client_answer(struct client *c, const struct control_ask *ask)
 	}
 }
 
-/* the ask has come and the connection is READY */
 static void client_hear(struct client *c)
 {
 	struct clients *cl = c->clients;
@@ -285,10 +284,7 @@ static void on_message(rpma_uv_future_t *f, int status)
 		client_shut(c);
 		return;
 	}
-	if (c->state == ACCEPTING) {
-		c->heard = true;
-		return;
-	}
+	assert(c->state == WAITING);
 	client_hear(c);
 }
 
@@ -305,8 +301,6 @@ static void on_accepted(rpma_uv_future_t *f, int status)
 	}
 	note(c, "connected");
 	c->state = WAITING;
-	if (c->heard)
-		client_hear(c);
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
@@ -356,10 +350,7 @@ void clients_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 	struct rpma_conn_private_data pd = { NULL, 0 };
 	struct control_greeting greeting;
 
-	if (cl->closing) {
-		turn_down(cl, req, CONTROL_CODE_CLOSING, "the server is closing");
-		return;
-	}
+	assert(!cl->closing);
 	(void)rpma_uv_conn_req_private_data(req, &pd); /* none is as bad as a wrong one */
 	int error = control_greeting_decode(&greeting, pd.ptr, pd.len);
 	if (!error && greeting.kind != CONTROL_REQUEST)

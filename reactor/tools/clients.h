@@ -54,7 +54,10 @@ void clients_fini(struct clients *cl);
 /* the callback of rpma_uv_listen(): data is the clients */
 void clients_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data);
 
-/* end them all, and take no more; gone() may be called from within when there are none */
+/*
+ * End them all; gone() may be called from within when there are none. The listener is closed already:
+ * nobody comes any more.
+ */
 void clients_close(struct clients *cl);
 
 #endif /* RPMA_TOOLS_CLIENTS_H */

@@ -66,7 +66,6 @@ enum control_code {
 	CONTROL_CODE_FOREIGN,
 	CONTROL_CODE_VERSION,
 	CONTROL_CODE_FULL, /* too many clients */
-	CONTROL_CODE_CLOSING, /* the server is going down */
 	CONTROL_CODE_MALFORMED, /* a message that does not hold what it should */
 	CONTROL_CODE_NAME, /* no such region */
 	CONTROL_CODE_RANGE, /* outside the region */

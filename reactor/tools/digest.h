@@ -38,7 +38,7 @@ struct digests {
 
 void digests_init(struct digests *d, uv_loop_t *loop, const struct export *export);
 
-/* 0, or UV_E* and told() will not be called */
+/* 0, or UV_ENOMEM and told() will not be called */
 int digest_want(struct digests *d, struct digest_waiter *w, uint64_t offset, uint64_t length);
 
 /*

@@ -58,21 +58,18 @@ static const struct option options[] = {
 	{ 0 },
 };
 
+const char *const pull_durabilities[PULL_DURABILITY_COUNT] = {
+	[RPMA_UV_DURABILITY_GROUP] = "group",
+	[RPMA_UV_DURABILITY_NONE] = "none",
+	[RPMA_UV_DURABILITY_DSYNC] = "dsync",
+	[RPMA_UV_DURABILITY_FINAL] = "final",
+};
+
 static int parse_durability(enum rpma_uv_durability *durability, const char *value)
 {
-	static const struct {
-		const char *name;
-		enum rpma_uv_durability durability;
-	} all[] = {
-		{ "dsync", RPMA_UV_DURABILITY_DSYNC },
-		{ "final", RPMA_UV_DURABILITY_FINAL },
-		{ "group", RPMA_UV_DURABILITY_GROUP },
-		{ "none", RPMA_UV_DURABILITY_NONE },
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (strcmp(value, all[i].name) == 0) {
-			*durability = all[i].durability;
+	for (unsigned i = 0; i < PULL_DURABILITY_COUNT; i++) {
+		if (strcmp(value, pull_durabilities[i]) == 0) {
+			*durability = (enum rpma_uv_durability)i;
 			return 0;
 		}
 	}
@@ -203,22 +200,21 @@ static int run_on_loop(struct pull *p)
 {
 	int ret = uv_loop_init(&p->loop);
 	if (ret) {
-		ret = pull_failed(p, EXIT_RESOURCES, "loop", ret, "%s", uv_strerror(ret));
-		pull_report(p);
-		return ret;
+		(void)pull_failed(p, EXIT_RESOURCES, "loop", ret, "%s", uv_strerror(ret));
+		return pull_report(p);
 	}
 	ret = rpma_uv_reactor_init(&p->loop, &p->reactor, NULL);
 	if (ret) {
-		ret = pull_failed(p, EXIT_RESOURCES, "reactor", ret, "no RDMA on this machine: %s",
+		(void)pull_failed(p, EXIT_RESOURCES, "reactor", ret, "no RDMA on this machine: %s",
 			uv_strerror(ret));
-		pull_report(p);
+		ret = pull_report(p);
 		goto out_loop;
 	}
 	watch_signals(p);
 	progress_init(&p->progress, &p->loop, p->args.quiet);
 
-	ret = pull_run(p);
-	pull_report(p);
+	(void)pull_run(p);
+	ret = pull_report(p);
 
 	progress_close(&p->progress);
 	for (int i = 0; i < 2; i++)
@@ -251,9 +247,8 @@ int pull_main(int argc, char *argv[])
 	}
 	if (ret)
 		goto out;
-	ret = check_target(p);
-	if (ret) {
-		pull_report(p);
+	if (check_target(p)) {
+		ret = pull_report(p);
 		goto out;
 	}
 	if (asprintf(&p->args.part, "%s.part", p->args.target) < 0) {

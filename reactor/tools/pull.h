@@ -24,6 +24,10 @@
 #include "progress.h"
 #include "sha256.h"
 
+/* what each is called on the command line and in the report */
+#define PULL_DURABILITY_COUNT (RPMA_UV_DURABILITY_FINAL + 1)
+extern const char *const pull_durabilities[PULL_DURABILITY_COUNT];
+
 struct pull_args {
 	const char *source; /* as it was typed */
 	struct address address;
@@ -39,7 +43,7 @@ struct pull_args {
 	bool quiet;
 };
 
-/* the first thing that went wrong; code is EXIT_DONE as long as nothing has */
+/* what went wrong; code is EXIT_DONE as long as nothing has */
 struct pull_failure {
 	int code; /* enum exit_code */
 	const char *stage;
@@ -96,8 +100,8 @@ struct pull {
 
 /*
  * Run the loop until f is done, which must be embedded in something that outlives the call: its
- * status. An interrupt cancels what is waited for, or what is waited for next; then, and whatever
- * the operation made of it, the result is UV_ECANCELED.
+ * status. An interrupt cancels what is waited for; then, and whatever the operation made of it, the
+ * result is UV_ECANCELED, and nothing but pull_await_firm() may be called any more.
  */
 int pull_await(struct pull *p, rpma_uv_future_t *f);
 
@@ -107,10 +111,10 @@ int pull_await_for(struct pull *p, rpma_uv_future_t *f, uint64_t timeout_ms);
 /* the same, for what is not to be interrupted */
 int pull_await_firm(struct pull *p, rpma_uv_future_t *f);
 
-/* a signal came: end what is waited for, and all that would follow */
+/* a signal came: end what is waited for, and all that would follow, unless it is firm */
 void pull_interrupt(struct pull *p);
 
-/* take down the first failure; an interrupt takes precedence. Returns code, for returning on. */
+/* take down what went wrong, once; an interrupt takes precedence. Returns code, for returning on. */
 int pull_failed(struct pull *p, enum exit_code code, const char *stage, int status,
 	const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* and where, in bytes from the start of the range */
@@ -130,7 +134,7 @@ int pull_hear(struct pull *p, const rpma_uv_op_t *op, const void *room, enum con
 /* the digest of FILE.part against that of the source: 0, or the exit status */
 int pull_verify(struct pull *p);
 
-/* what there is to say when everything is over */
-void pull_report(const struct pull *p);
+/* what there is to say when everything is over: the exit status, of a failure or of the report */
+int pull_report(const struct pull *p);
 
 #endif /* RPMA_TOOLS_PULL_H */

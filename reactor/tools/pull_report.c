@@ -16,21 +16,6 @@
 #include "pull.h"
 #include "size.h"
 
-static const char *durability_name(enum rpma_uv_durability durability)
-{
-	switch (durability) {
-	case RPMA_UV_DURABILITY_GROUP:
-		return "group";
-	case RPMA_UV_DURABILITY_NONE:
-		return "none";
-	case RPMA_UV_DURABILITY_DSYNC:
-		return "dsync";
-	case RPMA_UV_DURABILITY_FINAL:
-		return "final";
-	}
-	return "unknown";
-}
-
 /* seconds from the start of the transfer; 0: it has not come to that */
 static double seconds(const struct pull *p, uint64_t until_ns)
 {
@@ -86,132 +71,128 @@ static void report_text(const struct pull *p)
 
 /* ---- for programs ---------------------------------------------------------------------------- */
 
-static void add(json_t *object, const char *key, json_t *value)
-{
-	/* NULL: no memory. The object is then shorter; nothing better can be told. */
-	if (value)
-		(void)json_object_set_new(object, key, value);
-}
-
-static void add_count(json_t *object, const char *key, uint64_t value)
-{
-	add(object, key, json_integer((json_int_t)value));
-}
-
 /* names of files are any bytes, but JSON is UTF-8: what is not is made visible as such */
-static void add_text(json_t *object, const char *key, const char *text)
+static json_t *text_value(const char *text)
 {
 	json_t *value = json_string(text);
+	char *ascii;
 
-	if (!value) {
-		char *ascii = strdup(text);
-		for (char *c = ascii; c && *c; c++) {
-			if ((unsigned char)*c >= 0x80)
-				*c = '?';
-		}
-		value = ascii ? json_string(ascii) : NULL;
-		free(ascii);
+	if (value)
+		return value;
+	ascii = strdup(text);
+	if (!ascii)
+		return NULL;
+	for (char *c = ascii; *c; c++) {
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
 	}
-	add(object, key, value);
+	value = json_string(ascii);
+	free(ascii);
+	return value;
 }
 
-static void add_digest(json_t *object, const char *key, bool known, const uint8_t *sha256)
+static json_t *digest_value(bool known, const uint8_t *sha256)
 {
 	char hex[SHA256_TEXT];
 
-	if (known)
-		add_text(object, key, sha256_format(sha256, hex));
-	else
-		add(object, key, json_null());
+	return known ? json_string(sha256_format(sha256, hex)) : json_null();
 }
 
-static json_t *error_object(const struct pull *p)
+static json_t *count_value(bool known, uint64_t count)
 {
-	const struct pull_failure *failure = &p->failure;
-	json_t *error = json_object();
-
-	if (!error)
-		return NULL;
-	add_text(error, "stage", failure->stage);
-	if (failure->at_offset)
-		add_count(error, "offset", failure->offset);
-	else
-		add(error, "offset", json_null());
-	add_text(error, "status", uv_err_name(failure->status));
-	add_text(error, "message", failure->text);
-	return error;
+	return known ? json_integer((json_int_t)count) : json_null();
 }
 
 static json_t *ring_object(const struct pull *p)
 {
-	json_t *ring = json_object();
+	const rpma_uv_reactor_stats_t *stats = &p->reactor_stats;
 
-	if (!ring)
-		return NULL;
-	add_count(ring, "flags", p->reactor_stats.ring_flags);
-	add(ring, "fixed", json_boolean(p->fixed));
-	add_count(ring, "enters", p->reactor_stats.ring_enters);
-	add_count(ring, "submitted", p->reactor_stats.ring_submitted);
-	add_count(ring, "wakeups", p->reactor_stats.ring_wakeups);
-	return ring;
+	return json_pack("{s:I, s:b, s:I, s:I, s:I}", "flags", (json_int_t)stats->ring_flags,
+		"fixed", p->fixed, "enters", (json_int_t)stats->ring_enters, "submitted",
+		(json_int_t)stats->ring_submitted, "wakeups", (json_int_t)stats->ring_wakeups);
 }
 
-static void add_transfer(json_t *root, const struct pull *p)
+static json_t *transfer_object(const struct pull *p)
 {
 	const rpma_uv_transfer_stat_t *stat = &p->stat;
+	double read_s = seconds(p, p->last_read_ns);
 	double end_s = seconds(p, p->ended_ns);
 
-	add_count(root, "length", p->region.length);
-	add_count(root, "bytes", stat->written);
-	add(root, "seconds", json_real(end_s));
-	add(root, "read_rate", json_real(rate(stat->read, seconds(p, p->last_read_ns))));
-	add(root, "durable_rate", json_real(rate(stat->durable, end_s)));
-	add_count(root, "durable", stat->durable);
-	add_count(root, "watermark", stat->watermark);
-	add_count(root, "chunk", p->args.chunk);
-	add_count(root, "depth", p->args.depth);
-	add_text(root, "durability", durability_name(p->args.durability));
-	add_count(root, "syncs", stat->syncs);
-	add_count(root, "peak_reads", stat->peak_reads);
-	add_count(root, "peak_writes", stat->peak_writes);
-	add_count(root, "peak_overlap", stat->peak_overlap);
+	return json_pack("{s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I}",
+		"length", (json_int_t)p->region.length, "bytes", (json_int_t)stat->written,
+		"seconds", end_s, "read_rate", rate(stat->read, read_s), "durable_rate",
+		rate(stat->durable, end_s), "durable", (json_int_t)stat->durable, "watermark",
+		(json_int_t)stat->watermark, "chunk", (json_int_t)p->args.chunk, "depth",
+		(json_int_t)p->args.depth, "durability", pull_durabilities[p->args.durability],
+		"syncs", (json_int_t)stat->syncs, "peak_reads", (json_int_t)stat->peak_reads,
+		"peak_writes", (json_int_t)stat->peak_writes, "peak_overlap",
+		(json_int_t)stat->peak_overlap);
 }
 
-static void report_json(const struct pull *p)
+static json_t *error_object(const struct pull_failure *failure)
 {
-	json_t *root = json_object();
-	const char *status = "ok";
+	return json_pack("{s:s, s:o, s:s, s:o}", "stage", failure->stage, "offset",
+		count_value(failure->at_offset, failure->offset), "status",
+		uv_err_name(failure->status), "message", text_value(failure->text));
+}
 
-	if (p->failure.code)
-		status = p->failure.code == EXIT_INTERRUPTED ? "interrupted" : "failed";
-	if (!root)
-		return;
-	add_text(root, "status", status);
-	add_count(root, "exit", (uint64_t)p->failure.code);
-	add_text(root, "source", p->args.source);
-	add_text(root, "file", p->args.target);
-	add_transfer(root, p);
-	add_digest(root, "source_sha256", p->have_source_digest, p->source_sha256);
-	add_digest(root, "file_sha256", p->have_file_digest, p->file_sha256);
-	add(root, "verified", json_boolean(p->verified));
-	add_count(root, "work_requests", p->reactor_stats.work_requests);
-	add_count(root, "doorbells", p->reactor_stats.doorbells);
-	add_count(root, "cq_events", p->reactor_stats.cq_events);
-	add(root, "ring", ring_object(p));
-	if (p->failure.code)
-		add(root, "error", error_object(p));
+static const char *status_name(int code)
+{
+	if (code == EXIT_DONE)
+		return "ok";
+	return code == EXIT_INTERRUPTED ? "interrupted" : "failed";
+}
 
-	if (json_dumpf(root, stdout, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0)
-		(void)putchar('\n');
+/* all of it in one line, or NULL: no memory */
+static char *format_json(const struct pull *p)
+{
+	const rpma_uv_reactor_stats_t *stats = &p->reactor_stats;
+	int code = p->failure.code;
+	json_t *root = json_pack("{s:s, s:i, s:o, s:o}", "status", status_name(code), "exit", code,
+		"source", text_value(p->args.source), "file", text_value(p->args.target));
+	json_t *end = json_pack("{s:o, s:o, s:b, s:I, s:I, s:I, s:o}", "source_sha256",
+		digest_value(p->have_source_digest, p->source_sha256), "file_sha256",
+		digest_value(p->have_file_digest, p->file_sha256), "verified", p->verified,
+		"work_requests", (json_int_t)stats->work_requests, "doorbells",
+		(json_int_t)stats->doorbells, "cq_events", (json_int_t)stats->cq_events, "ring",
+		ring_object(p));
+	json_t *transfer = transfer_object(p);
+	char *text = NULL;
+
+	/* each of these fails with NULL on either side, too */
+	if (json_object_update(root, transfer) == 0 && json_object_update(root, end) == 0 &&
+		(!code || json_object_set_new(root, "error", error_object(&p->failure)) == 0))
+		text = json_dumps(root, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+	json_decref(transfer);
+	json_decref(end);
 	json_decref(root);
+	return text;
 }
 
-void pull_report(const struct pull *p)
+/* false: no memory */
+static bool report_json(const struct pull *p)
 {
+	char *text = format_json(p);
+
+	if (!text)
+		return false;
+	(void)puts(text);
+	free(text);
+	return true;
+}
+
+int pull_report(const struct pull *p)
+{
+	bool reported = true;
+
 	if (p->args.json)
-		report_json(p);
+		reported = report_json(p);
 	else if (!p->failure.code && !p->args.quiet)
 		report_text(p);
-	if (p->failure.code)
+	if (p->failure.code) {
 		report_failure(p);
+		return p->failure.code;
+	}
+	return reported ? EXIT_DONE
+			: fail(EXIT_RESOURCES, "pull: no report: %s", uv_strerror(UV_ENOMEM));
 }

@@ -10,12 +10,14 @@
  * Each step is a future that is waited for while the loop runs, so that signals, the progress line
  * and the connection are served meanwhile. The first failure ends it; what the steps have made is
  * taken down by the reactor's close and by pull.c. A signal cancels the step that runs: those from
- * the rename on do not let themselves be cancelled, since the file is complete then.
+ * the close on do not notice it, since the file is complete then.
  *
  * FILE.part exists from `open` until `rename`, and whatever ends the run in between leaves it
  * there.
  */
 
+#include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,26 +35,21 @@
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void cancel_current(struct pull *p)
-{
-	/* what is posted cannot be recalled: it comes back when the connection ends */
-	if (p->current && rpma_uv_cancel(p->current, 0) == UV_EBUSY && p->conn)
-		rpma_uv_release(rpma_uv_disconnect(p->conn, NULL));
-}
-
 void pull_interrupt(struct pull *p)
 {
-	if (p->interrupted)
+	if (!p->current || p->interrupted)
 		return;
 	p->interrupted = true;
-	cancel_current(p);
+	/* what is posted cannot be recalled: it comes back when the connection ends */
+	if (rpma_uv_cancel(p->current, 0) == UV_EBUSY)
+		rpma_uv_release(rpma_uv_disconnect(p->conn, NULL));
 }
 
 int pull_await_for(struct pull *p, rpma_uv_future_t *f, uint64_t timeout_ms)
 {
+	/* who is told of an interrupt waits for nothing more that could be cancelled */
+	assert(!p->interrupted);
 	p->current = f;
-	if (p->interrupted)
-		cancel_current(p);
 	int status = rpma_uv_wait(f, timeout_ms, NULL);
 	p->current = NULL;
 	return p->interrupted ? UV_ECANCELED : status;
@@ -75,8 +72,7 @@ int pull_failed(
 	struct pull_failure *failure = &p->failure;
 	va_list args;
 
-	if (failure->code != EXIT_DONE)
-		return failure->code;
+	assert(failure->code == EXIT_DONE);
 	failure->stage = stage;
 	if (p->interrupted) {
 		failure->code = EXIT_INTERRUPTED;
@@ -95,14 +91,9 @@ int pull_failed(
 int pull_failed_at(
 	struct pull *p, enum exit_code code, const char *stage, uint64_t offset, int status)
 {
-	bool first = p->failure.code == EXIT_DONE;
-	int ret = pull_failed(p, code, stage, status, "%s", uv_strerror(status));
-
-	if (first) {
-		p->failure.at_offset = true;
-		p->failure.offset = offset;
-	}
-	return ret;
+	p->failure.at_offset = true;
+	p->failure.offset = offset;
+	return pull_failed(p, code, stage, status, "%s", uv_strerror(status));
 }
 
 static int failed_file(struct pull *p, const char *stage, const char *path, int status)
@@ -143,8 +134,11 @@ static int prepare_connection(struct pull *p)
 	memset(p->room, 0, sizeof(*p->room));
 	(void)rpma_conn_cfg_set_sq_size(cfg, p->args.depth + SEND_QUEUE_EXTRA);
 	(void)rpma_conn_cfg_set_rq_size(cfg, RECV_QUEUE);
-	if (rpma_mr_reg(p->peer, p->room, sizeof(*p->room), RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV,
-		    &p->room_mr) == 0)
+	ret = rpma_mr_reg(p->peer, p->room, sizeof(*p->room),
+		RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV, &p->room_mr);
+	if (ret)
+		ret = ret == RPMA_E_PROVIDER ? -errno : UV_ENOMEM;
+	else
 		ret = rpma_uv_conn_new(&p->reactor, p->peer, cfg, &p->conn);
 	(void)rpma_conn_cfg_delete(&cfg);
 	if (ret)
@@ -401,9 +395,7 @@ static int sync_directory(struct pull *p)
 {
 	const char *slash = strrchr(p->args.target, '/');
 	char *path =
-		!slash ? strdup(".")
-		       : strndup(p->args.target,
-				 slash == p->args.target ? 1 : (size_t)(slash - p->args.target));
+		slash ? strndup(p->args.target, (size_t)(slash - p->args.target) + 1) : strdup(".");
 	int ret = UV_ENOMEM;
 
 	if (path)
@@ -426,7 +418,7 @@ static int settle(struct pull *p)
 
 	if (durable)
 		ret = pull_await(p, rpma_uv_file_sync(p->file, &p->op));
-	if (ret || p->interrupted)
+	if (ret)
 		return failed_file(p, "sync", p->args.part, ret);
 	close_file(p);
 	ret = rename_part(p);

@@ -8,6 +8,7 @@
  * The server has computed its digest meanwhile, or is waited for.
  */
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,16 +108,15 @@ static int digest_file(struct pull *p)
 	/* the transfer is over: all buffers are free, and there are `depth` of them */
 	for (uint64_t i = 0; i < r.count; i++) {
 		r.slots[i].buf = rpma_uv_buf_get(p->pool);
-		if (!r.slots[i].buf)
-			goto out;
+		assert(r.slots[i].buf);
 	}
 
 	progress_start(&p->progress, "verifying", p->region.length, digested, &r);
 	ret = read_all(&r);
 	progress_stop(&p->progress);
-out:
-	for (uint64_t i = 0; r.slots && i < r.count && r.slots[i].buf; i++)
+	for (uint64_t i = 0; i < r.count; i++)
 		rpma_uv_buf_put(r.slots[i].buf);
+out:
 	free(r.slots);
 	sha256_delete(r.sha);
 	if (ret == UV_ENOMEM)
