@@ -1023,9 +1023,10 @@ rpma_uv_future_t *rpma_uv_send_with_imm(rpma_uv_conn_t *c, rpma_uv_op_t *op, rpm
  *             the peer can send. What the receive queue has no room for waits in order.
  * Units:      len in bytes; 0 with dst's region NULL takes an empty message
  * Ownership:  borrows dst's region until the callback.
- * Completion: in posting order; result is the number of bytes received, and rpma_uv_recv_info() has
- *             the rest. A write with a word in it uses a receive up too: then the bytes are in that
- *             write's target, and dst is as it was.
+ * Completion: in posting order, and not before the connection is READY, so that it can be answered;
+ *             result is the number of bytes received, and rpma_uv_recv_info() has the rest. A write
+ *             with a word in it uses a receive up too: then the bytes are in that write's target,
+ *             and dst is as it was.
  * Errors:     UV_EINVAL     dst's region is NULL and len is not 0, the range is outside the region,
  *                           or the connection was made without a receive queue
  *             UV_EMSGSIZE   the message did not fit, or len is above the port's message limit

@@ -251,6 +251,26 @@ void rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail)
 	rpma_uv__queue_mark_dirty(c);
 }
 
+/*
+ * Without a reason of ours or the peer's it broke by itself. When the device or its port has gone,
+ * the event that says so may not have been read yet: ask, to call it by its name.
+ */
+void rpma_uv__conn_broke(rpma_uv_conn_t *c, uint32_t detail)
+{
+	struct ibv_device_attr device;
+	struct ibv_port_attr attr;
+	int status = UV_EIO;
+
+	if (c->has_ended)
+		return;
+	if (ibv_query_device(c->context, &device) ||
+		ibv_query_port(c->context, c->cm_id.id->port_num, &attr))
+		status = UV_ENODEV;
+	else if (attr.state == IBV_PORT_DOWN)
+		status = UV_ENETDOWN;
+	rpma_uv__conn_end(c, status, detail);
+}
+
 static bool is_of(const rpma_uv_conn_t *c, const struct rpma_uv__conns_of *of)
 {
 	if (c->cq->device != of->device)

@@ -107,6 +107,9 @@ struct rpma_uv_conn {
  */
 void rpma_uv__conn_end(rpma_uv_conn_t *c, int status, uint32_t detail);
 
+/* its queue pair was found in error: end it, if nothing else has */
+void rpma_uv__conn_broke(rpma_uv_conn_t *c, uint32_t detail);
+
 /* DRAINING: go on to CLOSED if nothing is out any more; never from within the polling of a queue */
 void rpma_uv__conn_drain_step(rpma_uv_conn_t *c);
 

@@ -310,11 +310,16 @@ static void rejected(rpma_uv_conn_t *c, const struct rpma_uv__cm_event *event)
 	rpma_uv__conn_end(c, UV_ECONNREFUSED, (uint32_t)event->status);
 }
 
-/* a message from a peer that was accepted says that it has been told so, maybe before its event */
+/*
+ * A message from a peer that was accepted says that it has been told so, maybe before its event. In
+ * case that is lost the connection manager learns it this way; it refuses to learn it twice.
+ */
 void rpma_uv__connect_heard(rpma_uv_conn_t *c)
 {
-	if (c->state == RPMA_UV__CONN_CONNECTING && c->connecting->future.u_kind == &accept_kind)
-		established(c);
+	if (c->state != RPMA_UV__CONN_CONNECTING || c->connecting->future.u_kind != &accept_kind)
+		return;
+	(void)rdma_notify(c->cm_id.id, IBV_EVENT_COMM_EST);
+	established(c);
 }
 
 static bool is_departure(enum rdma_cm_event_type type)

@@ -275,8 +275,7 @@ void rpma_uv__queue_complete(struct rpma_uv__reactor *r, const struct ibv_wc *wc
 	}
 	assert(c->reactor == r);
 	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
-		/* without a reason of ours or the peer's the queue pair broke by itself */
-		rpma_uv__conn_end(c, UV_EIO, rpma_uv__detail_wc(wc));
+		rpma_uv__conn_broke(c, rpma_uv__detail_wc(wc));
 		status = flush_status(wr);
 	} else if (wc->status != IBV_WC_SUCCESS) {
 		r->stats.rnr_errors += wc->status == IBV_WC_RNR_RETRY_EXC_ERR;

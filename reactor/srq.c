@@ -248,13 +248,15 @@ rpma_uv_future_t *rpma_uv_srq_recv(
 /* it has failed, and its connection with it: the status to call it by */
 static int failure(rpma_uv_conn_t *c, const struct ibv_wc *wc)
 {
-	int status = wc->status == IBV_WC_WR_FLUSH_ERR ? UV_EIO : rpma_uv__status_wc(wc->status);
+	int status = rpma_uv__status_wc(wc->status);
 
 	if (c == NULL)
 		return status;
-	rpma_uv__conn_end(c, status, rpma_uv__detail_wc(wc));
-	if (wc->status != IBV_WC_WR_FLUSH_ERR)
+	if (wc->status != IBV_WC_WR_FLUSH_ERR) {
+		rpma_uv__conn_end(c, status, rpma_uv__detail_wc(wc));
 		return status;
+	}
+	rpma_uv__conn_broke(c, rpma_uv__detail_wc(wc));
 	return c->error != 0 ? c->error : UV_ECANCELED;
 }
 

@@ -72,6 +72,7 @@ struct double_device {
 	int max_rd_atomic; /* reads in flight; default: 16 */
 	uint32_t max_msg_size; /* bytes; default: 1 GiB */
 	uint8_t link_layer; /* default: Ethernet */
+	bool is_port_down; /* default: no */
 	bool has_native; /* flush and atomic write by itself, where the headers have them; default: no */
 };
 extern struct double_device double_device;

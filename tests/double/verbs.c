@@ -74,7 +74,7 @@ static int query_port(
 	struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr, size_t attr_len)
 {
 	struct ibv_port_attr full = {
-		.state = IBV_PORT_ACTIVE,
+		.state = double_device.is_port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = IBV_MTU_1024,
 		.max_msg_sz = double_device.max_msg_size,

@@ -125,7 +125,7 @@ void sv_fill_operations(struct verbs_context *verbs)
 
 SV_EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
-	if (!sv_enter(context))
+	if (!sv_enter_live(context))
 		return errno;
 	sv_unlock();
 	sv_fill_device_attr(attr);

@@ -214,6 +214,7 @@ static void port_message(void)
 static void device_removed(void)
 {
 	struct ibv_async_event event;
+	struct ibv_device_attr device;
 	struct ibv_context *verbs;
 	struct pair p;
 
@@ -227,6 +228,7 @@ static void device_removed(void)
 	wc_expect(p.c.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 	MUST_EQ(recv_post(&p.c, 2, 0, 8), EIO);
 	MUST(ibv_alloc_pd(verbs) == NULL);
+	MUST_EQ(ibv_query_device(verbs, &device), EIO);
 	/* what there is can be taken apart */
 	pair_close(&p);
 }

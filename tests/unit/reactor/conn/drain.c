@@ -60,6 +60,33 @@ static void drain__queue_pair_in_error(void **state)
 	expect_all(UV_EIO);
 }
 
+/* it breaks since its device or port has gone, and the event that says so is not read yet */
+static void drain__device_is_gone(void **state)
+{
+	static const int expected[] = { UV_ENODEV, UV_ENETDOWN, UV_ENODEV };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct rig_done end;
+		struct rig_conn c;
+
+		post(&c);
+		rig_watch(rpma_uv_conn_end(c.conn, NULL), &end);
+		if (i == 0)
+			double_fail_always("ibv_query_port", EIO);
+		double_device.is_port_down = i == 1;
+		if (i == 2)
+			double_fail_always("ibv_query_device_ex", EIO);
+		assert_int_equal(double_flush(c.qp), 2 * N);
+		rig_settle();
+		expect_all(expected[i]);
+		assert_done(end, expected[i]);
+		double_fail_none();
+		double_device.is_port_down = false;
+		rig_conn_gone(&c);
+	}
+}
+
 /* one fails for a reason of its own: that one tells it, its neighbours end with the same, once */
 static void drain__first_error_is_everybodys(void **state)
 {
@@ -245,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(drain__queue_pair_in_error),
+		RIG_TEST(drain__device_is_gone),
 		RIG_TEST(drain__first_error_is_everybodys),
 		RIG_TEST(drain__disconnected_with_unread_completions),
 		RIG_TEST(drain__peer_never_answers),

@@ -247,6 +247,8 @@ static void passive__message_is_faster(void **state)
 	assert_done(accepted, 0);
 	assert_true(accepted.at < recv.done.at);
 	assert_int_equal(rig_stats().conns_ready, 1);
+	/* the connection manager is told, in case that it has not heard */
+	assert_int_equal(double_calls("rdma_notify"), 1);
 
 	rig_send(&c, &send, 8);
 	RIG_UNTIL(send.done.times > 0);
