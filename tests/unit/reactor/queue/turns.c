@@ -122,6 +122,25 @@ static void turns__not_behind_the_whole_queue(void **state)
 	assert_done(op.done, UV_ECANCELED);
 }
 
+/* what it did not use while it was alone is of no use to it when it is not */
+static void turns__alone_before(void **state)
+{
+	static struct rig_op op;
+	struct rig_conn greedy, quiet;
+
+	(void)state;
+	rig_conn_ready_sizes(&greedy, 1000, 10);
+	rig_conn_ready_sizes(&quiet, 1000, 10);
+	rig_write(&greedy, &greedy_ops[0], 8);
+	rig_settle();
+	rig_write(&quiet, &op, 8);
+	for (unsigned i = 1; i < 1000; i++)
+		rig_write(&greedy, &greedy_ops[i], LARGE);
+	rig_glance();
+	assert_in_range(double_pending_sends(greedy.qp), 2, 1 + 3 * 256 * 1024 / LARGE);
+	rig_close();
+}
+
 /* alone, it has the list to itself; and each flush is one doorbell a connection */
 static void turns__alone(void **state)
 {
@@ -282,6 +301,7 @@ int main(void)
 		RIG_TEST(turns__long_queue),
 		RIG_TEST(turns__long_operations),
 		RIG_TEST(turns__not_behind_the_whole_queue),
+		RIG_TEST(turns__alone_before),
 		RIG_TEST(turns__alone),
 		RIG_TEST(turns__found_by_looking_again),
 		RIG_TEST(turns__debt),
