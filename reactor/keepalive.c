@@ -33,7 +33,7 @@ static void keepalive_expired(struct rpma_uv__deadline *d)
 		rpma_uv__deadline_set(c->reactor, d, k->interval_ms - silent_ms);
 		return;
 	}
-	if (q->send_posted == 0 && TAILQ_EMPTY(&q->send_waiting)) {
+	if (!q->is_busy) {
 		k->wr = (struct rpma_uv__wr){
 			.opcode = IBV_WR_RDMA_WRITE,
 			.is_internal = true,
