@@ -202,6 +202,67 @@ static void args__states(void **state)
 	assert_int_equal(status_of(&c, SEND, rig_local(0), rig_remote(0), 8, 0), 0);
 }
 
+#define SLAB 64
+
+/* storage of the slab, which cannot grow: no future, nothing queued */
+static void args__no_storage(void **state)
+{
+	static const rpma_uv_piece_t piece = { { NULL, 0 }, { NULL, 0 }, 8 };
+	rpma_uv_future_t *held[SLAB];
+	struct rig_conn c;
+
+	(void)state;
+	rig_conn_ready(&c, NULL);
+	assert_int_equal(rig_stats().slab_objects, SLAB);
+	for (unsigned i = 0; i < SLAB; i++)
+		held[i] = rpma_uv_promise(&rig.reactor, NULL);
+	assert_int_equal(rig_stats().slab_objects, SLAB);
+	for (unsigned what = 0; what < 9; what++) {
+		const rpma_uv_local_t at = rig_local(0);
+		const rpma_uv_remote_t from = rig_remote(0);
+		rpma_uv_future_t *f = held[0];
+
+		unit_alloc_fail(1);
+		switch (what) {
+		case 0:
+			f = rpma_uv_read(c.conn, NULL, at, from, 8, 0);
+			break;
+		case 1:
+			f = rpma_uv_write(c.conn, NULL, from, at, 8, 0);
+			break;
+		case 2:
+			f = rpma_uv_write_with_imm(c.conn, NULL, from, at, 8, 0, 1);
+			break;
+		case 3:
+			f = rpma_uv_atomic_write(c.conn, NULL, from, "8 bytes", 0);
+			break;
+		case 4:
+			f = rpma_uv_flush(c.conn, NULL, from, 8, RPMA_FLUSH_TYPE_VISIBILITY, 0);
+			break;
+		case 5:
+			f = rpma_uv_persist(c.conn, NULL, &piece, 1, RPMA_FLUSH_TYPE_VISIBILITY, 0);
+			break;
+		case 6:
+			f = rpma_uv_send(c.conn, NULL, at, 8, 0);
+			break;
+		case 7:
+			f = rpma_uv_send_with_imm(c.conn, NULL, at, 8, 0, 1);
+			break;
+		default:
+			f = rpma_uv_recv(c.conn, NULL, at, 8);
+			break;
+		}
+		assert_null(f);
+	}
+	unit_alloc_fail(0);
+	for (unsigned i = 0; i < SLAB; i++) {
+		assert_int_equal(rpma_uv_resolve(held[i], 0, 0), 0);
+		rpma_uv_release(held[i]);
+	}
+	rig_settle();
+	assert_int_equal(double_pending_sends(c.qp) + double_pending_recvs(c.qp), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +272,7 @@ int main(void)
 		RIG_TEST(args__flags),
 		RIG_TEST(args__message_limit),
 		RIG_TEST(args__states),
+		RIG_TEST(args__no_storage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
