@@ -31,6 +31,7 @@
 
 #include "clients.h"
 #include "exits.h"
+#include "register.h"
 
 /* how long a client may stay silent until it has asked, or has hung up after a refusal */
 #define HELLO_TIMEOUT_MS 10000
@@ -187,7 +188,7 @@ static void on_digest(struct digest_waiter *w, int status, const uint8_t sha256[
 	if (status) {
 		message.type = CONTROL_REFUSAL;
 		control_refuse(&message.refusal, CONTROL_CODE_DIGEST, "no digest of the source: %s",
-			uv_strerror(status));
+			reason(status));
 		client_refuse(c, &c->late_op, room->late, &message);
 		return;
 	}
@@ -411,7 +412,7 @@ int clients_init(struct clients *cl)
 	cl->rooms = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
 	if (!cl->free_rooms || !cl->rooms || rpma_conn_cfg_new(&cl->cfg)) {
 		clients_fini(cl);
-		return fail(EXIT_RESOURCES, "serve: %s", uv_strerror(UV_ENOMEM));
+		return fail(EXIT_RESOURCES, "serve: %s", reason(UV_ENOMEM));
 	}
 	for (uint32_t i = 0; i < cl->max; i++)
 		cl->free_rooms[i] = i;
@@ -419,12 +420,11 @@ int clients_init(struct clients *cl)
 	(void)rpma_conn_cfg_set_sq_size(cl->cfg, SEND_QUEUE);
 	(void)rpma_conn_cfg_set_rq_size(cl->cfg, RECV_QUEUE);
 
-	int ret = rpma_mr_reg(
-		cl->peer, cl->rooms, size, RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV, &cl->rooms_mr);
+	int ret = register_memory(cl->peer, cl->rooms, size,
+		RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV, " for messages", &cl->rooms_mr);
 	if (ret) {
 		clients_fini(cl);
-		return fail(EXIT_RESOURCES, "serve: cannot register %zu bytes for messages: %s",
-			size, rpma_err_2str(ret));
+		return ret;
 	}
 	return 0;
 }

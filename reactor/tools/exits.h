@@ -35,4 +35,11 @@ enum exit_code {
 /* one line on stderr, "rpma: " and the text; returns code, so that it can be returned on */
 int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * A status, UV_E* or any other negative errno, in words, and its name. libuv does not know all that a
+ * kernel says, such as EDQUOT. Valid until the next call; the loop's thread only.
+ */
+const char *reason(int status);
+const char *reason_name(int status);
+
 #endif /* RPMA_TOOLS_EXITS_H */

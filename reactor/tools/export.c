@@ -48,9 +48,9 @@ int export_file(struct export *e, const char *path)
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return fail(EXIT_STORAGE, "serve: cannot open %s for reading and writing: %s", path,
-			uv_strerror(-errno));
+			reason(-errno));
 	if (fstat(fd, &st) != 0) {
-		ret = fail(EXIT_STORAGE, "serve: %s: %s", path, uv_strerror(-errno));
+		ret = fail(EXIT_STORAGE, "serve: %s: %s", path, reason(-errno));
 		goto err_close;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -63,12 +63,12 @@ int export_file(struct export *e, const char *path)
 	}
 	ret = identify_file(&st, e->identity);
 	if (ret) {
-		ret = fail(EXIT_RESOURCES, "serve: %s", uv_strerror(ret));
+		ret = fail(EXIT_RESOURCES, "serve: %s", reason(ret));
 		goto err_close;
 	}
 	void *base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
-		ret = fail(EXIT_STORAGE, "serve: cannot map %s: %s", path, uv_strerror(-errno));
+		ret = fail(EXIT_STORAGE, "serve: cannot map %s: %s", path, reason(-errno));
 		goto err_close;
 	}
 
@@ -96,12 +96,12 @@ static void fill_pattern(uint64_t *words, size_t count, uint64_t seed)
 int export_memory(struct export *e, uint64_t size, uint64_t seed)
 {
 	if (getrandom(e->identity, sizeof(e->identity), 0) != (ssize_t)sizeof(e->identity))
-		return fail(EXIT_RESOURCES, "serve: no random numbers: %s", uv_strerror(-errno));
+		return fail(EXIT_RESOURCES, "serve: no random numbers: %s", reason(-errno));
 
 	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (base == MAP_FAILED)
 		return fail(EXIT_RESOURCES, "serve: cannot get %llu bytes of memory: %s",
-			(unsigned long long)size, uv_strerror(-errno));
+			(unsigned long long)size, reason(-errno));
 	/* a mapping is whole pages: the last word has room beyond the end */
 	fill_pattern(base, size / sizeof(uint64_t) + (size % sizeof(uint64_t) != 0), seed);
 

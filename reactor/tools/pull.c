@@ -170,7 +170,7 @@ static int check_target(struct pull *p)
 	if (lstat(target, &st) != 0)
 		return errno == ENOENT ? 0
 				       : pull_failed(p, EXIT_STORAGE, "target", -errno, "%s: %s",
-						 target, uv_strerror(-errno));
+						 target, reason(-errno));
 	if (!S_ISREG(st.st_mode))
 		return pull_failed(p, EXIT_STORAGE, "target", UV_EEXIST,
 			"%s exists and is not a regular file", target);
@@ -200,13 +200,12 @@ static int run_on_loop(struct pull *p)
 {
 	int ret = uv_loop_init(&p->loop);
 	if (ret) {
-		(void)pull_failed(p, EXIT_RESOURCES, "loop", ret, "%s", uv_strerror(ret));
+		(void)pull_failed(p, EXIT_RESOURCES, "loop", ret, "%s", reason(ret));
 		return pull_report(p);
 	}
 	ret = rpma_uv_reactor_init(&p->loop, &p->reactor, NULL);
 	if (ret) {
-		(void)pull_failed(p, EXIT_RESOURCES, "reactor", ret, "no RDMA on this machine: %s",
-			uv_strerror(ret));
+		(void)pull_failed(p, EXIT_RESOURCES, "reactor", ret, "%s", reason(ret));
 		ret = pull_report(p);
 		goto out_loop;
 	}
@@ -237,7 +236,7 @@ int pull_main(int argc, char *argv[])
 {
 	struct pull *p = calloc(1, sizeof(*p));
 	if (!p)
-		return fail(EXIT_RESOURCES, "pull: %s", uv_strerror(UV_ENOMEM));
+		return fail(EXIT_RESOURCES, "pull: %s", reason(UV_ENOMEM));
 
 	int ret = parse(&p->args, argc, argv);
 	if (ret < 0) {
@@ -253,7 +252,7 @@ int pull_main(int argc, char *argv[])
 	}
 	if (asprintf(&p->args.part, "%s.part", p->args.target) < 0) {
 		p->args.part = NULL;
-		ret = fail(EXIT_RESOURCES, "pull: %s", uv_strerror(UV_ENOMEM));
+		ret = fail(EXIT_RESOURCES, "pull: %s", reason(UV_ENOMEM));
 		goto out;
 	}
 	ret = run_on_loop(p);

@@ -128,8 +128,8 @@ int pull_run(struct pull *p);
  * The message that has arrived in one of the rooms, which has to be of this type: 0, or the exit
  * status with the failure taken down.
  */
-int pull_hear(struct pull *p, const rpma_uv_op_t *op, const void *room, enum control_type type,
-	struct control_message *message);
+int pull_hear(struct pull *p, const char *stage, const rpma_uv_op_t *op, const void *room,
+	enum control_type type, struct control_message *message);
 
 /* the digest of FILE.part against that of the source: 0, or the exit status */
 int pull_verify(struct pull *p);

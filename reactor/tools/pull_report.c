@@ -133,7 +133,7 @@ static json_t *error_object(const struct pull_failure *failure)
 {
 	return json_pack("{s:s, s:o, s:s, s:o}", "stage", failure->stage, "offset",
 		count_value(failure->at_offset, failure->offset), "status",
-		uv_err_name(failure->status), "message", text_value(failure->text));
+		reason_name(failure->status), "message", text_value(failure->text));
 }
 
 static const char *status_name(int code)
@@ -194,5 +194,5 @@ int pull_report(const struct pull *p)
 		return p->failure.code;
 	}
 	return reported ? EXIT_DONE
-			: fail(EXIT_RESOURCES, "pull: no report: %s", uv_strerror(UV_ENOMEM));
+			: fail(EXIT_RESOURCES, "pull: no report: %s", reason(UV_ENOMEM));
 }

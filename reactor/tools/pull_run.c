@@ -93,13 +93,13 @@ int pull_failed_at(
 {
 	p->failure.at_offset = true;
 	p->failure.offset = offset;
-	return pull_failed(p, code, stage, status, "%s", uv_strerror(status));
+	return pull_failed(p, code, stage, status, "%s", reason(status));
 }
 
 static int failed_file(struct pull *p, const char *stage, const char *path, int status)
 {
 	return pull_failed(p, status == UV_ENOMEM ? EXIT_RESOURCES : EXIT_STORAGE, stage, status,
-		"%s: %s", path, uv_strerror(status));
+		"%s: %s", path, reason(status));
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static int lookup(struct pull *p)
 			p, EXIT_CONNECT, "lookup", ret, "no RDMA device leads to %s", host);
 	if (ret)
 		return pull_failed(p, ret == UV_ENOMEM ? EXIT_RESOURCES : EXIT_CONNECT, "lookup",
-			ret, "%s: %s", host, uv_strerror(ret));
+			ret, "%s: %s", host, reason(ret));
 	return 0;
 }
 
@@ -150,8 +150,8 @@ static int prepare_connection(struct pull *p)
 	return 0;
 
 failed:
-	return pull_failed(p, EXIT_RESOURCES, "connect", ret, "cannot make a connection: %s",
-		uv_strerror(ret));
+	return pull_failed(
+		p, EXIT_RESOURCES, "connect", ret, "cannot make a connection: %s", reason(ret));
 }
 
 static int connect_to_server(struct pull *p)
@@ -176,7 +176,7 @@ static int connect_to_server(struct pull *p)
 			control_strerror(error));
 	if (ret)
 		return pull_failed(p, ret == UV_ENOMEM ? EXIT_RESOURCES : EXIT_CONNECT, "connect",
-			ret, "%s", uv_strerror(ret));
+			ret, "%s", reason(ret));
 	if (!error && greeting.kind != CONTROL_WELCOME)
 		error = CONTROL_TYPE;
 	if (error)
@@ -187,18 +187,19 @@ static int connect_to_server(struct pull *p)
 
 /* ---- the exchange ---------------------------------------------------------------------------- */
 
-int pull_hear(struct pull *p, const rpma_uv_op_t *op, const void *room, enum control_type type,
-	struct control_message *message)
+int pull_hear(struct pull *p, const char *stage, const rpma_uv_op_t *op, const void *room,
+	enum control_type type, struct control_message *message)
 {
 	int error = control_decode(message, room, (size_t)op->future.result);
 
 	if (!error && message->type == CONTROL_REFUSAL)
-		return pull_failed(p, EXIT_REFUSED, "exchange", UV_EPROTO, "refused: %s",
-			message->refusal.text);
+		return pull_failed(p,
+			message->refusal.code == CONTROL_CODE_DIGEST ? EXIT_REMOTE : EXIT_REFUSED,
+			stage, UV_EPROTO, "refused: %s", message->refusal.text);
 	if (!error && message->type != type)
 		error = CONTROL_TYPE;
 	if (error)
-		return pull_failed(p, EXIT_REFUSED, "exchange", UV_EPROTO,
+		return pull_failed(p, EXIT_REFUSED, stage, UV_EPROTO,
 			"the server's answer is wrong: %s", control_strerror(error));
 	return 0;
 }
@@ -243,8 +244,8 @@ static int ask_for_region(struct pull *p)
 		return pull_failed(
 			p, EXIT_REFUSED, "exchange", UV_ETIMEDOUT, "the server does not answer");
 	if (ret)
-		return pull_failed(p, EXIT_REMOTE, "exchange", ret, "%s", uv_strerror(ret));
-	ret = pull_hear(p, &p->answer_op, p->room->answer, CONTROL_REGION, &message);
+		return pull_failed(p, EXIT_REMOTE, "exchange", ret, "%s", reason(ret));
+	ret = pull_hear(p, "exchange", &p->answer_op, p->room->answer, CONTROL_REGION, &message);
 	return ret ? ret : take_region(p, &message.region);
 }
 
@@ -317,7 +318,7 @@ static int failed_transfer(struct pull *p, int status)
 	rpma_uv_transfer_error(p->transfer, &error);
 	if (error.stage == RPMA_UV_STAGE_NONE)
 		return pull_failed(p, status == UV_ENOMEM ? EXIT_RESOURCES : EXIT_REMOTE,
-			"transfer", status, "%s", uv_strerror(status));
+			"transfer", status, "%s", reason(status));
 	if (error.stage == RPMA_UV_STAGE_WRITE || error.stage == RPMA_UV_STAGE_SYNC)
 		code = EXIT_STORAGE;
 	return pull_failed_at(p, code, stages[error.stage], error.offset, error.status);
@@ -335,7 +336,7 @@ static int transfer(struct pull *p)
 	};
 	int ret = rpma_uv_transfer_new(p->pool, &opts, &p->transfer);
 	if (ret)
-		return pull_failed(p, EXIT_RESOURCES, "transfer", ret, "%s", uv_strerror(ret));
+		return pull_failed(p, EXIT_RESOURCES, "transfer", ret, "%s", reason(ret));
 
 	const rpma_uv_remote_t src = { p->remote, (size_t)p->region.offset };
 	p->started_ns = uv_hrtime();

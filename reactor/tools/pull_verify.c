@@ -120,7 +120,7 @@ out:
 	free(r.slots);
 	sha256_delete(r.sha);
 	if (ret == UV_ENOMEM)
-		return pull_failed(p, EXIT_RESOURCES, "verify", ret, "%s", uv_strerror(ret));
+		return pull_failed(p, EXIT_RESOURCES, "verify", ret, "%s", reason(ret));
 	return ret ? pull_failed_at(p, EXIT_STORAGE, "verify", r.digested, ret) : 0;
 }
 
@@ -139,9 +139,9 @@ static int await_source_digest(struct pull *p)
 			break;
 	}
 	if (ret)
-		return pull_failed(p, EXIT_REMOTE, "verify", ret, "no digest of the source: %s",
-			uv_strerror(ret));
-	ret = pull_hear(p, &p->digest_op, p->room->digest, CONTROL_DIGEST, &message);
+		return pull_failed(
+			p, EXIT_REMOTE, "verify", ret, "no digest of the source: %s", reason(ret));
+	ret = pull_hear(p, "verify", &p->digest_op, p->room->digest, CONTROL_DIGEST, &message);
 	if (ret)
 		return ret;
 	if (message.digest.offset != p->region.offset || message.digest.length != p->region.length)

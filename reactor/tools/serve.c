@@ -15,13 +15,11 @@
  */
 
 #include <assert.h>
-#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <librpma_uv.h>
 
@@ -30,6 +28,7 @@
 #include "commands.h"
 #include "exits.h"
 #include "export.h"
+#include "register.h"
 #include "size.h"
 
 #define MAX_CLIENTS_DEFAULT 1024
@@ -204,27 +203,16 @@ static int find_peer(struct serve *s)
 			s->args.address.host);
 	if (ret)
 		return fail(ret == UV_ENOMEM ? EXIT_RESOURCES : EXIT_CONNECT, "serve: %s: %s",
-			s->args.address.host, uv_strerror(ret));
+			s->args.address.host, reason(ret));
 	return 0;
 }
 
 static int register_export(struct serve *s)
 {
-	int ret = rpma_mr_reg(
-		s->peer, s->export.base, s->export.size, RPMA_MR_USAGE_READ_SRC, &s->mr);
-	if (ret) {
-		int error = ret == RPMA_E_PROVIDER ? errno : ENOMEM;
-		struct rlimit limit = { 0 };
-		(void)getrlimit(RLIMIT_MEMLOCK, &limit);
-		if (error == ENOMEM && limit.rlim_cur != RLIM_INFINITY)
-			return fail(EXIT_RESOURCES,
-				"serve: cannot register %llu bytes: %s (the limit of locked "
-				"memory, ulimit -l, is %llu bytes)",
-				(unsigned long long)s->export.size, uv_strerror(-error),
-				(unsigned long long)limit.rlim_cur);
-		return fail(EXIT_RESOURCES, "serve: cannot register %llu bytes: %s",
-			(unsigned long long)s->export.size, uv_strerror(-error));
-	}
+	int ret = register_memory(
+		s->peer, s->export.base, s->export.size, RPMA_MR_USAGE_READ_SRC, "", &s->mr);
+	if (ret)
+		return ret;
 
 	size_t len;
 	(void)rpma_mr_get_descriptor_size(s->mr, &len);
@@ -252,8 +240,7 @@ static int open_door(struct serve *s)
 		0, clients_request, &s->clients, &s->ep);
 	if (ret)
 		return fail(EXIT_CONNECT, "serve: cannot listen on %s: %s%s", s->args.listen,
-			uv_strerror(ret),
-			ret == UV_EINVAL ? " (the address has to be numeric)" : "");
+			reason(ret), ret == UV_EINVAL ? " (the address has to be numeric)" : "");
 	s->ep_open = true;
 	s->clients_there = true;
 
@@ -318,12 +305,12 @@ int serve_main(int argc, char *argv[])
 		return ret;
 	ret = uv_loop_init(&s.loop);
 	if (ret) {
-		ret = fail(EXIT_RESOURCES, "serve: %s", uv_strerror(ret));
+		ret = fail(EXIT_RESOURCES, "serve: %s", reason(ret));
 		goto out_export;
 	}
 	ret = rpma_uv_reactor_init(&s.loop, &s.reactor, NULL);
 	if (ret) {
-		ret = fail(EXIT_RESOURCES, "serve: %s", uv_strerror(ret));
+		ret = fail(EXIT_RESOURCES, "serve: %s", reason(ret));
 		goto out_loop;
 	}
 	ret = run(&s);

@@ -1,14 +1,18 @@
 # What the live tests share; sourced by each. Fails fast, ends what it started by its process id.
 set -euo pipefail
 
-# the program, under what brings the device where that is no part of the machine
+# use_rpma PROGRAM - that one is $rpma, under what brings the device where that is no part of the machine
 under=${LIVE_UNDER-}
-rpma=$BUILD/reactor/tools/rpma
-if [[ -n $under ]]; then
-	printf '#!/bin/sh\nexec %q %q "$@"\n' "$under" "$rpma" >"$TMP/rpma"
-	chmod +x "$TMP/rpma"
-	rpma=$TMP/rpma
-fi
+use_rpma()
+{
+	rpma=$1
+	if [[ -n $under ]]; then
+		rpma=$TMP/under.${1##*/}
+		printf '#!/bin/sh\nexec %q %q "$@"\n' "$under" "$1" >"$rpma"
+		chmod +x "$rpma"
+	fi
+}
+use_rpma "$BUILD/reactor/tools/rpma"
 live=$BUILD/tests/live
 lib_started=()
 serve_pid=
@@ -83,6 +87,24 @@ big_file()
 one_line()
 {
 	(( $(wc -l <"$1") == 1 )) || { cat "$1"; fail "not one line but $(wc -l <"$1")"; }
+}
+
+# expect STATUS REGEX ARGUMENT... - rpma ends with that status, and with one line on stderr that has such
+# words, or with none when REGEX is empty; `unexpected` counts those that do otherwise
+unexpected=0
+expect()
+{
+	local want=$1 regex=$2 status=0
+	shift 2
+	timeout 20 "$rpma" "$@" >"$TMP/out" 2>"$TMP/errors" </dev/null || status=$?
+	if (( status == want )) && { [[ -z $regex && ! -s $TMP/errors ]] ||
+		{ [[ -n $regex ]] && (( $(wc -l <"$TMP/errors") == 1 )) && grep -qiE "$regex" "$TMP/errors"; }; }; then
+		echo "$status ${RPMA_FAULTY:+[$RPMA_FAULTY] }$(<"$TMP/errors")"
+		return
+	fi
+	echo "${RPMA_FAULTY:+[$RPMA_FAULTY] }rpma $*: status $status (want $want), want /$regex/:"
+	cat "$TMP/errors"
+	unexpected=$(( unexpected + 1 ))
 }
 
 # options that make a pull slow; what is to be met in the middle also needs a big file, and to be met
