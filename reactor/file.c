@@ -125,7 +125,7 @@ static void file_free(rpma_uv_file_t *f)
 	struct rpma_uv__reactor *r = f->reactor;
 
 	TAILQ_REMOVE(&r->files, f, link);
-	free(f->reopen_path);
+	free(f->directory);
 	free(f);
 	rpma_uv__reactor_child_gone(r);
 }
@@ -248,8 +248,8 @@ static void open_succeed(rpma_uv_file_t *f)
 {
 	rpma_uv_op_t *op = f->open_op;
 
-	free(f->reopen_path);
-	f->reopen_path = NULL;
+	free(f->directory);
+	f->directory = NULL;
 	f->tries = 0;
 	f->open_op = NULL;
 	file_set_state(f, RPMA_UV__FILE_OPEN);
@@ -285,13 +285,8 @@ static void open_direct(rpma_uv_file_t *f)
 		open_succeed(f);
 		return;
 	}
-	free(f->reopen_path);
-	if (asprintf(&f->reopen_path, "/proc/self/fd/%d", f->fd) < 0) {
-		f->reopen_path = NULL;
-		open_fail(f, UV_ENOMEM);
-		return;
-	}
-	f->io.path = f->reopen_path;
+	snprintf(f->fd_path, sizeof(f->fd_path), "/proc/self/fd/%d", f->fd);
+	f->io.path = f->fd_path;
 	f->io.flags =
 		((uint32_t)f->oflags & (O_ACCMODE | O_SYNC | O_NOATIME)) | O_DIRECT | O_CLOEXEC;
 	f->io.len = 0;
@@ -322,17 +317,17 @@ static void open_directory(rpma_uv_file_t *f)
 		open_direct(f);
 		return;
 	}
-	f->reopen_path = f->may_be_old ? realpath(f->path, NULL) : strdup(f->path);
-	if (f->reopen_path == NULL) {
+	f->directory = f->may_be_old ? realpath(f->path, NULL) : strdup(f->path);
+	if (f->directory == NULL) {
 		open_fail(f, -errno);
 		return;
 	}
-	slash = strrchr(f->reopen_path, '/');
+	slash = strrchr(f->directory, '/');
 	if (slash == NULL)
-		strcpy(f->reopen_path, ".");
+		strcpy(f->directory, ".");
 	else
-		slash[slash == f->reopen_path] = '\0';
-	f->io.path = f->reopen_path;
+		slash[slash == f->directory] = '\0';
+	f->io.path = f->directory;
 	f->io.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	f->io.len = 0;
 	rpma_uv__file_queue(f, RPMA_UV__IO_OPENAT, AT_FDCWD, directory_opened);
@@ -450,8 +445,8 @@ rpma_uv_future_t *rpma_uv_file_open(rpma_uv_reactor_t *reactor, rpma_uv_op_t *op
 	f->wants_direct = (flags & RPMA_UV_FILE_DIRECT) || (oflags & O_DIRECT);
 	f->oflags = (oflags & ~O_DIRECT) | O_CLOEXEC;
 	f->mode = mode;
-	/* only a name that O_EXCL let us make is known to be new; an O_TMPFILE has none */
-	f->created = (oflags & O_CREAT) != 0 && (oflags & O_TMPFILE) != O_TMPFILE;
+	/* only a name that O_EXCL let us make is known to be new */
+	f->created = (oflags & O_CREAT) != 0;
 	open_first(f, f->created ? f->oflags | O_EXCL : f->oflags);
 	return &op->future;
 }

@@ -108,7 +108,8 @@ struct rpma_uv_file {
 	int oflags;
 	mode_t mode;
 	struct statx statx;
-	char *reopen_path;
+	char *directory; /* the path of the one that has the name */
+	char fd_path[32]; /* the file once more, whatever has its name by now */
 	int directory_status; /* why the directory of its name could not be opened */
 
 	/* file.c sets, file_rw.c takes it back when the file system does not keep its word */

@@ -136,6 +136,16 @@ static void rw_retry(struct rpma_uv__file_rw *rw, int res)
 		rw_next(rw);
 }
 
+static void rw_failed(struct rpma_uv__file_rw *rw, int res)
+{
+	if (!rpma_uv__file_is_passing(res))
+		rw_end(rw, res);
+	else if (rw->head.cancelled)
+		rw_end(rw, UV_ECANCELED);
+	else
+		rw_retry(rw, res);
+}
+
 /* bytes of this piece were moved: a short direct write goes on from a place where direct I/O can */
 static void rw_advance(struct rpma_uv__file_rw *rw, size_t moved)
 {
@@ -168,16 +178,12 @@ static void rw_done(struct rpma_uv__io *io, int res)
 	} else if (res == 0) {
 		/* no byte taken and no reason given: asking again would not end */
 		rw_end(rw, UV_EIO);
-	} else if (rw->head.cancelled) {
-		rw_end(rw, rpma_uv__file_is_passing(res) ? UV_ECANCELED : res);
-	} else if (rpma_uv__file_is_passing(res)) {
-		rw_retry(rw, res);
-	} else if (res == -EINVAL && f->granule > 0 && io->fd == f->fd_direct) {
-		/* the file system promised more than it keeps */
+	} else if (res == -EINVAL && io->fd == f->fd_direct && !rw->head.cancelled) {
+		/* the file system promised more than it keeps, to others that are out as well */
 		f->granule = 0;
 		rw_next(rw);
 	} else {
-		rw_end(rw, res);
+		rw_failed(rw, res);
 	}
 }
 
@@ -185,10 +191,10 @@ static void allocate_done(struct rpma_uv__io *io, int res)
 {
 	struct rpma_uv__file_rw *rw = rpma_uv__container_of(io, struct rpma_uv__file_rw, io);
 
-	if (rpma_uv__file_is_passing(res) && !rw->head.cancelled)
-		rw_retry(rw, res);
+	if (res < 0)
+		rw_failed(rw, res);
 	else
-		rw_end(rw, res);
+		rw_end(rw, 0);
 }
 
 static int rw_cancel(rpma_uv_future_t *future, unsigned how)

@@ -29,8 +29,8 @@ static void syncs_finish(rpma_uv_file_t *f, int status)
 	struct rpma_uv__file_sync *sync;
 
 	f->tries = 0;
-	if (status < 0 && f->sync_status == 0)
-		f->sync_status = status;
+	assert(f->sync_status == 0);
+	f->sync_status = status;
 	while ((sync = TAILQ_FIRST(&f->syncs_running)) != NULL) {
 		TAILQ_REMOVE(&f->syncs_running, sync, link);
 		sync_end(sync, status);

@@ -55,6 +55,7 @@ static struct {
 	char log[LOG_SIZE];
 	uint8_t fds[FDS];
 	unsigned dio_align;
+	unsigned mem_align, offset_align; /* that statx tells */
 	bool exists;
 	bool has_name;
 	uint8_t *data;
@@ -79,7 +80,7 @@ void ring_double_reset(size_t size, unsigned dio_align)
 	TAILQ_INIT(&d.finished);
 	d.hold = -2;
 	d.size_max = size;
-	d.dio_align = dio_align;
+	d.dio_align = d.mem_align = d.offset_align = dio_align;
 	d.data = calloc(1, size);
 	d.pages = calloc(1, size / PAGE + 1);
 	d.buffers_max = BUFFERS;
@@ -130,8 +131,8 @@ static int do_statx(const struct rpma_uv__io *io)
 	io->statx->stx_size = d.size;
 	if (d.dio_align > 0) {
 		io->statx->stx_mask |= STATX_DIOALIGN;
-		io->statx->stx_dio_mem_align = d.dio_align;
-		io->statx->stx_dio_offset_align = d.dio_align;
+		io->statx->stx_dio_mem_align = d.mem_align;
+		io->statx->stx_dio_offset_align = d.offset_align;
 	}
 	return 0;
 }
@@ -548,6 +549,12 @@ void ring_double_log_clear(void)
 {
 	d.log[0] = '\0';
 	memset(d.counts, 0, sizeof(d.counts));
+}
+
+void ring_double_dio_told(unsigned mem_align, unsigned offset_align)
+{
+	d.mem_align = mem_align;
+	d.offset_align = offset_align;
 }
 
 unsigned ring_double_open_fds(void)

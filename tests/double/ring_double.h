@@ -56,6 +56,9 @@ const struct rpma_uv__io *ring_double_last(int code);
 const char *ring_double_log(void);
 void ring_double_log_clear(void);
 
+/* what a file says of its direct I/O, which an alignment of 0 says there is none of */
+void ring_double_dio_told(unsigned mem_align, unsigned offset_align);
+
 /* descriptors that are open */
 unsigned ring_double_open_fds(void);
 

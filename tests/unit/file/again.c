@@ -56,6 +56,15 @@ static void again__has_an_end(void **state)
 	turn_until(&s.turn, &a.done);
 	assert_int_equal(a.status, UV_EINTR);
 	assert_true(ring_double_count(RPMA_UV__IO_WRITE) < 20);
+	/* the sync that would cover it tells the same; one that is interrupted itself is the last */
+	assert_int_equal(sync_now(&s), UV_EINTR);
+	assert_int_equal(sync_now(&s), 0);
+	ring_double_log_clear();
+	for (unsigned k = 1; k <= 30; k++)
+		ring_double_rule(RPMA_UV__IO_FDATASYNC, k, -EINTR);
+	assert_int_equal(sync_now(&s), UV_EINTR);
+	assert_true(ring_double_count(RPMA_UV__IO_FDATASYNC) < 20);
+	assert_int_equal(sync_now(&s), UV_EINTR);
 	scripted_end(&s);
 }
 
@@ -105,6 +114,32 @@ static void again__read_and_allocate(void **state)
 	scripted_end(&s);
 }
 
+/* a signal that comes while the kernel opens */
+static void again__open(void **state)
+{
+	rpma_uv_file_t *file = NULL;
+
+	(void)state;
+	scripted_start(&s, 0);
+	ring_double_rule(RPMA_UV__IO_OPENAT, 1, -EINTR);
+	ring_double_rule(RPMA_UV__IO_OPENAT, 2, -EINTR);
+	assert_int_equal(
+		turn_wait(rpma_uv_file_open(&s.turn.reactor, NULL, "x", O_RDWR, 0, 0, &file)), 0);
+	assert_int_equal(ring_double_count(RPMA_UV__IO_OPENAT), 3);
+	rpma_uv_file_close(file, NULL, NULL);
+	ring_double_log_clear();
+	file = NULL;
+	for (unsigned k = 1; k <= 30; k++)
+		ring_double_rule(RPMA_UV__IO_OPENAT, k, -EINTR);
+	assert_int_equal(
+		turn_wait(rpma_uv_file_open(&s.turn.reactor, NULL, "x", O_RDWR, 0, 0, &file)),
+		UV_EINTR);
+	assert_true(ring_double_count(RPMA_UV__IO_OPENAT) < 20);
+	assert_null(file);
+	scripted_end(&s);
+}
+
 TURN_MAIN(cmocka_unit_test(again__write), cmocka_unit_test(again__with_pauses),
 	cmocka_unit_test(again__has_an_end), cmocka_unit_test(again__between_progress),
-	cmocka_unit_test(again__sync), cmocka_unit_test(again__read_and_allocate))
+	cmocka_unit_test(again__sync), cmocka_unit_test(again__read_and_allocate),
+	cmocka_unit_test(again__open))

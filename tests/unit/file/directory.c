@@ -90,6 +90,37 @@ static void directory__cannot_be_opened(void **state)
 	scripted_end(&s);
 }
 
+static int open_fails(int oflags)
+{
+	rpma_uv_file_t *file = NULL;
+	int status = turn_wait(
+		rpma_uv_file_open(&s.turn.reactor, NULL, "d/new", oflags, 0600, 0, &file));
+
+	assert_null(file);
+	assert_int_equal(ring_double_open_fds(), 0);
+	return status;
+}
+
+/* what stands in the way between two steps */
+static void directory__open_fails(void **state)
+{
+	(void)state;
+	ring_double_reset(SCRIPTED_SIZE, 0);
+	turn_open(&s.turn, NULL);
+	/* taken, and then gone; taken for whoever may make it, and for whoever may not */
+	ring_double_exists(0);
+	ring_double_rule(RPMA_UV__IO_OPENAT, 2, -ENOENT);
+	assert_int_equal(open_fails(CREATE), UV_ENOENT);
+	ring_double_rule(RPMA_UV__IO_OPENAT, 2, -EEXIST);
+	assert_int_equal(open_fails(CREATE), UV_EEXIST);
+	ring_double_rule(RPMA_UV__IO_STATX, 1, -EIO);
+	assert_int_equal(open_fails(CREATE), UV_EIO);
+	/* the file is made by us, but its name was taken away before its directory was found */
+	assert_int_equal(open_fails(CREATE), UV_ENOENT);
+	turn_close(&s.turn);
+}
+
 TURN_MAIN(cmocka_unit_test(directory__of_a_new_file), cmocka_unit_test(directory__of_an_old_file),
 	cmocka_unit_test(directory__without_o_creat), cmocka_unit_test(directory__sync_fails),
-	cmocka_unit_test(directory__sync_unknown), cmocka_unit_test(directory__cannot_be_opened))
+	cmocka_unit_test(directory__sync_unknown), cmocka_unit_test(directory__cannot_be_opened),
+	cmocka_unit_test(directory__open_fails))

@@ -80,6 +80,53 @@ static void failed_write__sync_cancelled(void **state)
 	scripted_end(&s);
 }
 
+/* two that it covers: the first that failed is told */
+static void failed_write__two_of_a_sync(void **state)
+{
+	struct attempt write[2], sync;
+
+	(void)state;
+	scripted_start(&s, 0);
+	ring_double_hold(RPMA_UV__IO_WRITE);
+	write_start(&s, &write[0], 0, 4096);
+	write_start(&s, &write[1], 4096, 4096);
+	sync_start(&s, &sync);
+	settle(&s);
+	ring_double_complete_as(ring_double_at(1), -ENOSPC);
+	settle(&s);
+	ring_double_complete_as(ring_double_at(0), -EIO);
+	settle(&s);
+	assert_int_equal(sync.status, UV_ENOSPC);
+	assert_int_equal(sync_now(&s), 0);
+	scripted_end(&s);
+}
+
+/* a sync is taken back when a write that it does not cover has failed before: that is not lost */
+static void failed_write__sync_cancelled_after_another(void **state)
+{
+	struct attempt covered, sync, later;
+
+	(void)state;
+	scripted_start(&s, 0);
+	ring_double_hold(RPMA_UV__IO_WRITE);
+	write_start(&s, &covered, 0, 4096);
+	sync_start(&s, &sync);
+	write_start(&s, &later, 4096, 4096);
+	settle(&s);
+	ring_double_complete_as(ring_double_at(1), -ENOSPC);
+	settle(&s);
+	assert_int_equal(rpma_uv_cancel(&sync.op.future, 0), 0);
+	ring_double_go();
+	settle(&s);
+	assert_int_equal(sync.status, UV_ECANCELED);
+	assert_int_equal(covered.status, 0);
+	assert_int_equal(sync_now(&s), UV_ENOSPC);
+	assert_int_equal(sync_now(&s), 0);
+	scripted_end(&s);
+}
+
 TURN_MAIN(cmocka_unit_test(failed_write__sync_that_waits),
 	cmocka_unit_test(failed_write__sync_called_after),
-	cmocka_unit_test(failed_write__sync_cancelled))
+	cmocka_unit_test(failed_write__sync_cancelled),
+	cmocka_unit_test(failed_write__two_of_a_sync),
+	cmocka_unit_test(failed_write__sync_cancelled_after_another))

@@ -9,15 +9,20 @@
 
 static struct turn turn;
 
-static int open_status(const char *path, int oflags)
+static int open_status_flags(const char *path, int oflags, unsigned flags)
 {
 	rpma_uv_file_t *const none = (rpma_uv_file_t *)&turn, *file = none;
 	int status =
-		turn_wait(rpma_uv_file_open(&turn.reactor, NULL, path, oflags, 0600, 0, &file));
+		turn_wait(rpma_uv_file_open(&turn.reactor, NULL, path, oflags, 0600, flags, &file));
 
 	assert_true(status < 0);
 	assert_ptr_equal(file, none);
 	return status;
+}
+
+static int open_status(const char *path, int oflags)
+{
+	return open_status_flags(path, oflags, 0);
 }
 
 static void open__refusals(void **state)
@@ -34,6 +39,12 @@ static void open__refusals(void **state)
 	assert_int_equal(open_status(NULL, O_RDWR), UV_EINVAL);
 	assert_int_equal(open_status(turn_path("there"), O_RDWR | O_APPEND), UV_EINVAL);
 	assert_int_equal(open_status(turn_path("there"), O_PATH), UV_EINVAL);
+	assert_int_equal(open_status(turn_path("."), O_RDWR | O_CREAT | O_TMPFILE), UV_EINVAL);
+	assert_int_equal(
+		open_status_flags(turn_path("there"), O_RDWR, RPMA_UV_FILE_DIRECT << 1), UV_EINVAL);
+	assert_int_equal(
+		turn_wait(rpma_uv_file_open(&turn.reactor, NULL, "there", O_RDWR, 0, 0, NULL)),
+		UV_EINVAL);
 	turn_close(&turn);
 }
 

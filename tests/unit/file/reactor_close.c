@@ -132,8 +132,9 @@ static void reactor_close__program_closes_too(void **state)
 /* what is called on a file that closes, and on a reactor that does */
 static void reactor_close__late_calls(void **state)
 {
-	struct attempt held, write, sync, open;
+	struct attempt held, write, read, allocate, sync, open;
 	rpma_uv_file_t *file = NULL;
+	char bytes[10];
 
 	(void)state;
 	scripted_start(&s, 0);
@@ -142,9 +143,16 @@ static void reactor_close__late_calls(void **state)
 	settle(&s);
 	rpma_uv_file_close(s.file, turn_count, &s.closed);
 	write_start(&s, &write, 0, 10);
+	memset(&read, 0, sizeof(read));
+	read.buf = uv_buf_init(bytes, sizeof(bytes));
+	rpma_uv_then(rpma_uv_file_read(s.file, &read.op, &read.buf, 1, 0), attempt_done, &read);
+	memset(&allocate, 0, sizeof(allocate));
+	rpma_uv_then(rpma_uv_file_allocate(s.file, &allocate.op, 0, 10), attempt_done, &allocate);
 	sync_start(&s, &sync);
 	settle(&s);
 	assert_int_equal(write.status, UV_ECANCELED);
+	assert_int_equal(read.status, UV_ECANCELED);
+	assert_int_equal(allocate.status, UV_ECANCELED);
 	assert_int_equal(sync.status, UV_ECANCELED);
 	assert_int_equal(held.done, 0);
 	assert_int_equal(s.closed, 0);
