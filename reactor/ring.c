@@ -419,9 +419,7 @@ static bool reap(struct rpma_uv__ring *ring, bool woken)
 
 bool rpma_uv__ring_reap(struct rpma_uv__reactor *r)
 {
-	if (r->ring == NULL || r->ring->reaping)
-		return false;
-	return reap(r->ring, false);
+	return r->ring != NULL && reap(r->ring, false);
 }
 
 static void eventfd_cb(uv_poll_t *poll, int status, int events)

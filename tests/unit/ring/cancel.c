@@ -81,6 +81,32 @@ static void cancel__too_late(void **state)
 	close(fd);
 }
 
+/* done before the request to cancel it was prepared: nothing is left to be cancelled */
+static void cancel__done_before_the_flush(void **state)
+{
+	struct probe probe;
+	uint64_t value;
+	int fd = eventfd(0, EFD_CLOEXEC);
+
+	(void)state;
+	turn_open(&turn, NULL);
+	probe_ring(&turn);
+	probe_read(&turn, &probe, fd, &value);
+	rpma_uv__ring_flush(turn.r);
+	assert_int_equal(eventfd_write(fd, 5), 0);
+	rpma_uv__ring_cancel(turn.r, &probe.io);
+	assert_true(rpma_uv__ring_has_queued(turn.r));
+	assert_true(rpma_uv__ring_reap(turn.r));
+	assert_int_equal(probe.done, 1);
+	assert_int_equal(probe.res, sizeof(value));
+	assert_int_equal(value, 5);
+	assert_false(rpma_uv__ring_has_queued(turn.r));
+	turn_for(&turn, 2);
+	assert_int_equal(turn_stats(&turn).ring_submitted, 1);
+	turn_close(&turn);
+	close(fd);
+}
+
 static struct probe victim;
 
 static void cancel_victim(struct rpma_uv__io *io, int res)
@@ -110,4 +136,5 @@ static void cancel__from_done(void **state)
 }
 
 TURN_MAIN(cmocka_unit_test(cancel__queued), cmocka_unit_test(cancel__submitted),
-	cmocka_unit_test(cancel__too_late), cmocka_unit_test(cancel__from_done))
+	cmocka_unit_test(cancel__too_late), cmocka_unit_test(cancel__done_before_the_flush),
+	cmocka_unit_test(cancel__from_done))
