@@ -287,9 +287,10 @@ static void register_work(uv_work_t *work)
 /* say how much memory may be locked, when that may have been the reason */
 static void note_memlock(struct new_op *new_op)
 {
-	struct rlimit limit;
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+	(void)getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (limit.rlim_cur != RLIM_INFINITY)
 		new_op->memlock = limit.rlim_cur;
 }
 
@@ -319,17 +320,18 @@ static void register_done(uv_work_t *work, int status)
 static void new_describe(const rpma_uv_future_t *f, char *text, size_t size)
 {
 	const struct new_op *new_op = rpma_uv__room(struct new_op, rpma_uv__op_of(f));
-	int len;
+	unsigned long long chunk = new_op->chunk;
 
 	if (!new_op->is_told)
 		return;
-	len = snprintf(text, size, " of %u buffers of %llu bytes", new_op->count,
-		(unsigned long long)new_op->chunk);
-	if (new_op->memlock > 0 && (size_t)len < size)
-		snprintf(text + len, size - (size_t)len,
-			", which needs %llu bytes locked where RLIMIT_MEMLOCK allows %llu",
-			(unsigned long long)new_op->count * new_op->chunk,
+	if (new_op->memlock > 0)
+		snprintf(text, size,
+			" of %u buffers of %llu bytes, which needs %llu bytes locked where "
+			"RLIMIT_MEMLOCK allows %llu",
+			new_op->count, chunk, new_op->count * chunk,
 			(unsigned long long)new_op->memlock);
+	else
+		snprintf(text, size, " of %u buffers of %llu bytes", new_op->count, chunk);
 }
 
 /* the registration cannot be called off, but its outcome can */

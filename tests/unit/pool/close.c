@@ -70,6 +70,25 @@ static void close__reactor_while_closing(void **state)
 	turn_open(&turn, NULL);
 }
 
+/* the reactor was first: the program's callback comes all the same, and once */
+static void close__reactor_was_first(void **state)
+{
+	unsigned closed = 0;
+
+	(void)state;
+	pool = pool_now(4, 16 * MIB);
+	rpma_uv_reactor_close(&turn.reactor, turn_count, &turn.closed);
+	assert_true(ring_double_buffers() > 0);
+	rpma_uv_pool_close(pool, turn_count, &closed);
+	assert_int_equal(closed, 0);
+	assert_null(rpma_uv_buf_get(pool));
+	turn_until(&turn, &turn.closed);
+	assert_int_equal(closed, 1);
+	assert_int_equal(ring_double_buffers(), 0);
+	assert_int_equal(uv_loop_close(&turn.loop), 0);
+	turn_open(&turn, NULL);
+}
+
 /* a pool asked for on a reactor that closes */
 static void close__too_late(void **state)
 {
@@ -88,4 +107,5 @@ static void close__too_late(void **state)
 }
 
 UNIT_MAIN(POOLS_TEST(close__cancelled_while_made), POOLS_TEST(close__reactor_while_registering),
-	POOLS_TEST(close__reactor_while_closing), POOLS_TEST(close__too_late))
+	POOLS_TEST(close__reactor_while_closing), POOLS_TEST(close__reactor_was_first),
+	POOLS_TEST(close__too_late))

@@ -12,6 +12,8 @@
 
 #define LEN (60 * CHUNK)
 
+static rpma_uv_buf_t *bufs[BUFFERS]; /* that the program has */
+
 static void arrange(void)
 {
 	file_open(false);
@@ -126,8 +128,6 @@ static void cancel__timed_out(void **state)
 /* while it waits for a buffer and has none */
 static void cancel__without_a_buffer(void **state)
 {
-	rpma_uv_buf_t *bufs[BUFFERS];
-
 	(void)state;
 	arrange();
 	for (int i = 0; i < BUFFERS; i++)
@@ -281,9 +281,24 @@ static void cancel__file_closes(void **state)
 	turn_until(&turn, &closed);
 }
 
+/* the reactor that closes has taken all along */
+static void after_reactor_close(void **state)
+{
+	turn_until(&turn, &turn.closed);
+	assert_int_equal(pull_done, 1);
+	assert_int_equal(pull_status, UV_ECANCELED);
+	assert_int_equal(wire.pending, 0);
+	assert_int_equal(rpma_uv_transfer_delete(&transfer), 0);
+	uv_close((uv_handle_t *)&wire.idle, NULL);
+	uv_run(&turn.loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&turn.loop), 0);
+	assert_int_equal(rpma_mr_remote_delete(&remote), 0);
+	unit_peer_delete(peer);
+	pulls_setup(state);
+}
+
 static void cancel__reactor_closes(void **state)
 {
-	(void)state;
 	for (unsigned turns = 0; turns < 30; turns += 5) {
 		arrange();
 		wire.seed = turns + 1;
@@ -293,18 +308,104 @@ static void cancel__reactor_closes(void **state)
 			uv_run(&turn.loop, UV_RUN_NOWAIT);
 		uv_unref((uv_handle_t *)&wire.idle);
 		rpma_uv_reactor_close(&turn.reactor, turn_count, &turn.closed);
-		turn_until(&turn, &turn.closed);
-		assert_int_equal(pull_done, 1);
-		assert_int_equal(pull_status, UV_ECANCELED);
-		assert_int_equal(wire.pending, 0);
-		assert_int_equal(rpma_uv_transfer_delete(&transfer), 0);
-		uv_close((uv_handle_t *)&wire.idle, NULL);
-		uv_run(&turn.loop, UV_RUN_DEFAULT);
-		assert_int_equal(uv_loop_close(&turn.loop), 0);
-		assert_int_equal(rpma_mr_remote_delete(&remote), 0);
-		unit_peer_delete(peer);
-		pulls_setup(state);
+		after_reactor_close(state);
 	}
+}
+
+static void cancel__reactor_was_closed(void **state)
+{
+	arrange();
+	uv_unref((uv_handle_t *)&wire.idle);
+	rpma_uv_reactor_close(&turn.reactor, turn_count, &turn.closed);
+	pull_start(LEN);
+	after_reactor_close(state);
+}
+
+/* chunks are read and wait to be written: their buffers are let go */
+static void cancel__filled(void **state)
+{
+	(void)state;
+	file_open(false);
+	transfer_make((rpma_uv_transfer_opts_t){ .writes = 1 });
+	ring_double_hold(RPMA_UV__IO_WRITE);
+	pull_start(LEN);
+	settle();
+	assert_int_equal(stat_now().read, BUFFERS * CHUNK);
+	assert_int_equal(stat_now().writes_in_flight, 1);
+	assert_int_equal(rpma_uv_cancel(&pull_op.future, 0), 0);
+	for (int i = 0; i < BUFFERS - 1; i++)
+		bufs[i] = rpma_uv_buf_get(pool);
+	for (int i = 0; i < BUFFERS - 1; i++) {
+		assert_non_null(bufs[i]);
+		rpma_uv_buf_put(bufs[i]);
+	}
+	settle();
+	assert_int_equal(pull_done, 0);
+	ring_double_go();
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	assert_int_equal(stat_now().written, CHUNK);
+	assert_int_equal(error_now().watermark, CHUNK);
+}
+
+/* we disconnect in good order: that is no end of a transfer */
+static void cancel__disconnected(void **state)
+{
+	(void)state;
+	arrange();
+	ring_double_hold(RPMA_UV__IO_WRITE);
+	pull_start(LEN);
+	settle();
+	wire_end(0);
+	settle();
+	ring_double_go();
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECANCELED);
+	assert_int_equal(error_now().stage, RPMA_UV_STAGE_READ);
+}
+
+/* the buffer that it waits for comes when there is nobody to read from: it goes to who wants it */
+static void cancel__connection_ends_before_a_buffer_comes(void **state)
+{
+	(void)state;
+	arrange();
+	for (int i = 0; i < BUFFERS - 1; i++)
+		bufs[i] = rpma_uv_buf_get(pool);
+	wire.hold = true;
+	pull_start(LEN);
+	assert_int_equal(wire.pending, 1);
+	wire_end(UV_ECONNRESET);
+	settle();
+	memset(&conn, 0xa5, sizeof(conn));
+	assert_int_equal(pull_done, 0);
+	rpma_uv_buf_put(bufs[0]);
+	bufs[0] = rpma_uv_buf_get(pool);
+	assert_non_null(bufs[0]);
+	assert_int_equal(wire.started, 1);
+	wire_complete(0, UV_ECONNRESET, 0);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ECONNRESET);
+	for (int i = 0; i < BUFFERS - 1; i++)
+		rpma_uv_buf_put(bufs[i]);
+}
+
+/* the program closes the file, and a READ fails: what was written is not synced any more */
+static void cancel__file_closes_before_a_read_fails(void **state)
+{
+	unsigned closed = 0;
+
+	(void)state;
+	arrange();
+	wire.hold = true;
+	pull_start(LEN);
+	wire_complete(0, 0, 0);
+	wire_complete(0, 0, 0);
+	settle();
+	assert_int_equal(stat_now().written, 2 * CHUNK);
+	rpma_uv_file_close(file, turn_count, &closed);
+	while (wire.pending > 0)
+		wire_complete(0, UV_ETIMEDOUT, 0);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_ETIMEDOUT);
+	assert_int_equal(error_now().watermark, 0);
+	assert_int_equal(ring_double_count(RPMA_UV__IO_FDATASYNC), 0);
+	turn_until(&turn, &closed);
 }
 
 UNIT_MAIN(PULLS_TEST(cancel__anywhere), PULLS_TEST(cancel__drains), PULLS_TEST(cancel__forced),
@@ -313,4 +414,7 @@ UNIT_MAIN(PULLS_TEST(cancel__anywhere), PULLS_TEST(cancel__drains), PULLS_TEST(c
 	PULLS_TEST(cancel__and_delete), PULLS_TEST(cancel__connection_ends),
 	PULLS_TEST(cancel__connection_ends_with_reads_out),
 	PULLS_TEST(cancel__connection_ends_after_the_last_read), PULLS_TEST(cancel__file_closes),
-	PULLS_TEST(cancel__reactor_closes))
+	PULLS_TEST(cancel__reactor_closes), PULLS_TEST(cancel__reactor_was_closed),
+	PULLS_TEST(cancel__filled), PULLS_TEST(cancel__disconnected),
+	PULLS_TEST(cancel__connection_ends_before_a_buffer_comes),
+	PULLS_TEST(cancel__file_closes_before_a_read_fails))

@@ -18,13 +18,14 @@
 
 static rpma_uv_transfer_opts_t opts;
 static unsigned chunks_seen, refuse_at;
+static int refuse_with;
 
 static int on_chunk(rpma_uv_transfer_t *t, void *base, size_t len, uint64_t offset, void *data)
 {
 	assert_ptr_equal(t, transfer);
 	assert_ptr_equal(data, &opts);
 	assert_true(turn_is_pattern(base, len, offset));
-	return ++chunks_seen == refuse_at ? UV_EPROTO : 0;
+	return ++chunks_seen == refuse_at ? refuse_with : 0;
 }
 
 static void arrange(enum rpma_uv_durability durability)
@@ -35,6 +36,7 @@ static void arrange(enum rpma_uv_durability durability)
 		.on_chunk = on_chunk,
 		.data = &opts };
 	chunks_seen = refuse_at = 0;
+	refuse_with = UV_EPROTO;
 	transfer_make(opts);
 }
 
@@ -90,6 +92,13 @@ static void failures__text(void **state)
 	assert_non_null(strstr(rpma_uv_strerror(&pull_op.future), "pull: read at offset 122880, "));
 	assert_non_null(strstr(
 		rpma_uv_strerror(&pull_op.future), " bytes are durable: connection timed out"));
+	/* where nobody asked for durability */
+	arrange(RPMA_UV_DURABILITY_NONE);
+	refuse_at = 3;
+	pull_start(LEN);
+	pull_finish(RPMA_UV_DURABILITY_NONE);
+	assert_string_equal(rpma_uv_strerror(&pull_op.future),
+		"pull: chunk refused at offset 8192, 8192 bytes are written: protocol error");
 }
 
 static void failures__chunk(void **state)
@@ -105,6 +114,19 @@ static void failures__chunk(void **state)
 		check_rest(true);
 		again(state);
 	}
+}
+
+/* what is no error code is one all the same */
+static void failures__chunk_without_a_code(void **state)
+{
+	(void)state;
+	arrange(RPMA_UV_DURABILITY_GROUP);
+	refuse_at = 2;
+	refuse_with = 1;
+	pull_start(LEN);
+	assert_int_equal(pull_finish(RPMA_UV_DURABILITY_GROUP), UV_EINVAL);
+	assert_int_equal(error_now().stage, RPMA_UV_STAGE_CHUNK);
+	assert_int_equal(error_now().offset, CHUNK);
 }
 
 /* the file does not take it: no further sync, since it would cover the failure */
@@ -250,6 +272,7 @@ static void failures__random(void **state)
 }
 
 UNIT_MAIN(PULLS_TEST(failures__read), PULLS_TEST(failures__text), PULLS_TEST(failures__chunk),
-	PULLS_TEST(failures__write), PULLS_TEST(failures__sync), PULLS_TEST(failures__final_sync),
+	PULLS_TEST(failures__chunk_without_a_code), PULLS_TEST(failures__write),
+	PULLS_TEST(failures__sync), PULLS_TEST(failures__final_sync),
 	PULLS_TEST(failures__first_counts), PULLS_TEST(failures__last_sync_too),
 	PULLS_TEST(failures__then_again), PULLS_TEST(failures__random))

@@ -98,6 +98,7 @@ static void range__refused(void **state)
 	assert_int_equal(pull_range(UINT64_MAX, 2, 0), UV_EINVAL);
 	assert_int_equal(pull_range(0, 1, -1), UV_EINVAL);
 	assert_int_equal(pull_range(0, 2, INT64_MAX - 1), UV_EINVAL);
+	assert_string_equal(rpma_uv_strerror(&pull_op.future), "pull: invalid argument");
 	assert_int_equal(turn_wait(rpma_uv_pull(transfer, NULL, NULL, src, 1, file, 0)), UV_EINVAL);
 	assert_int_equal(
 		turn_wait(rpma_uv_pull(transfer, NULL, &conn, none, 1, file, 0)), UV_EINVAL);
@@ -125,6 +126,60 @@ static void range__file_refuses(void **state)
 	rpma_uv_file_close(file, NULL, NULL);
 	assert_int_equal(pull_range(0, 1, 0), UV_ECANCELED);
 	ring_double_go();
+}
+
+/* all three have to be of one reactor */
+static void range__another_reactor(void **state)
+{
+	const rpma_uv_remote_t src = { remote, 0 };
+	rpma_uv_file_t *its_file = NULL;
+	struct turn another;
+
+	(void)state;
+	transfer_make((rpma_uv_transfer_opts_t){ 0 });
+	turn_open(&another, NULL);
+	ring_double_exists(0);
+	assert_int_equal(turn_wait(rpma_uv_file_open(
+				 &another.reactor, NULL, "d/x", O_RDWR, 0, 0, &its_file)),
+		0);
+	assert_int_equal(
+		turn_wait(rpma_uv_pull(transfer, NULL, &conn, src, 1, its_file, 0)), UV_EINVAL);
+	conn.reactor = another.r;
+	turn_close(&another);
+	file_open(false);
+	assert_int_equal(pull_range(0, 1, 0), UV_EINVAL);
+	conn.reactor = turn.r;
+	assert_int_equal(wire.started, 0);
+	assert_int_equal(pull_range(0, 1, 0), 0);
+}
+
+/* no room for a future: there is none, and the transfer is as it was */
+static void range__no_memory(void **state)
+{
+	const rpma_uv_remote_t src = { remote, 0 };
+
+	(void)state;
+	file_open(false);
+	transfer_make((rpma_uv_transfer_opts_t){ 0 });
+	unit_alloc_fail(1);
+	assert_null(rpma_uv_pull(transfer, NULL, &conn, src, 10, file, 0));
+	unit_alloc_fail(1);
+	assert_null(rpma_uv_pull(transfer, NULL, &conn, src, 0, file, 0));
+	unit_alloc_fail(0);
+	assert_int_equal(wire.started, 0);
+	assert_null(wire.ends[0]);
+	assert_int_equal(pull_range(0, 10, 0), 0);
+}
+
+/* smaller pieces than the pool's buffers, as the program says */
+static void range__chunk(void **state)
+{
+	(void)state;
+	file_open(false);
+	transfer_make((rpma_uv_transfer_opts_t){ .chunk = 1024 });
+	assert_int_equal(pull_range(0, 10 * 1024 + 1, 100), 0);
+	assert_int_equal(wire.started, 11);
+	assert_true(turn_is_pattern(ring_double_data() + 100, 10 * 1024 + 1, 0));
 }
 
 static void range__busy(void **state)
@@ -167,4 +222,5 @@ static void range__options(void **state)
 
 UNIT_MAIN(PULLS_TEST(range__any_offset), PULLS_TEST(range__small_messages),
 	PULLS_TEST(range__nothing), PULLS_TEST(range__refused), PULLS_TEST(range__file_refuses),
+	PULLS_TEST(range__another_reactor), PULLS_TEST(range__no_memory), PULLS_TEST(range__chunk),
 	PULLS_TEST(range__busy), PULLS_TEST(range__options))
