@@ -295,7 +295,8 @@ void ends_reconnected(struct act *a)
 	}
 	CHECK(e != NULL);
 	CHECK(a->conn == e->conn);
-	CHECK_INT(a->result, a->attempts);
+	/* one that could not even make a connection was not shown */
+	CHECK(a->result >= a->attempts);
 	e->is_lent = false;
 	e->was_ready = true;
 }

@@ -16,8 +16,9 @@
 
 #define ACTS_LEAST 10
 #define ACTS_MOST  160
-#define TURNS_MAX  300000 /* of the loop: more means that it spins */
-#define REACT      120 /* per thousand: callbacks in which something happens */
+/* of the loop, through seconds of spurious events: more means that it spins */
+#define TURNS_MAX 3000000
+#define REACT     120 /* per thousand: callbacks in which something happens */
 
 uint64_t random_state;
 struct world world;
