@@ -79,6 +79,8 @@ void sv_cq_push(struct sv_cq *cq, const struct sv_cqe *cqe, bool solicited)
 
 void sv_cq_forget_qp(struct sv_cq *cq, struct sv_qp *qp)
 {
+	/* nothing is on its way any more when a queue pair is gone */
+	cq->hidden = 0;
 	for (uint32_t n = cq->head; n != cq->tail; n++) {
 		if (cqe_at(cq, n)->qp != qp)
 			continue;

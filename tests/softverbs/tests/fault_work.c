@@ -224,6 +224,23 @@ static void between_poll_and_arm(void)
 	pair_close(&p);
 }
 
+/* a queue pair that is destroyed has nothing on its way any more */
+static void before_destroy(void)
+{
+	struct ibv_wc wc;
+	struct pair p;
+
+	PAIR(&p, .depth = 4);
+	RECV(&p.c, 1, 0, 8);
+	faults("complete:before_arm");
+	pair_disconnect(&p);
+	MUST_EQ(ibv_poll_cq(p.c.rcq, 1, &wc), 0);
+	rdma_destroy_qp(p.c.id);
+	MUST_EQ(ibv_poll_cq(p.c.rcq, 1, &wc), 1);
+	MUST_EQ(wc.wr_id, 1);
+	pair_close(&p);
+}
+
 static void cq_overrun(void)
 {
 	struct ibv_async_event event;
@@ -283,6 +300,7 @@ const struct test_case cases[] = {
 	{ "event_lost", event_lost },
 	{ "event_doubled", event_doubled },
 	{ "between_poll_and_arm", between_poll_and_arm },
+	{ "before_destroy", before_destroy },
 	{ "cq_overrun", cq_overrun },
 	{ "payload_changes", payload_changes },
 	{ NULL, NULL },
