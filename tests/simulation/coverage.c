@@ -42,14 +42,15 @@ static const char *const required[] = { "a message with a word received", "anoth
 	"chain: a step of somebody else", "chain: next step", "chain: no step", "chain: nothing",
 	"connect by name", "connect to no host", "connect to nobody", "connection closed",
 	"connection closed after its reactor", "curtain: at the end", "curtain: in the midst",
-	"curtain: unref'd", "direct write declared", "flush of nothing", "forced: already",
-	"forced: busy", "forced: done", "input NULL", "inputs of somebody else", "keep-alive",
-	"listener", "listener closed", "longer than a message", "losers cancelled", "no connection",
-	"no right to read", "no right to write", "not aligned", "one region alone", "out of range",
-	"reactor closed", "receive without a queue", "released", "request left alone", "resolved",
-	"resolved twice", "resolved what is none", "sleep without an end",
-	"storage used again in its callback", "time-out", "time-out that forces", "unknown flags",
-	"unref'd", "waited: done", "waited: in vain", "work" };
+	"curtain: late", "curtain: unref'd", "direct write declared", "flush of nothing",
+	"forced: already", "forced: busy", "forced: done", "input NULL", "inputs of somebody else",
+	"keep-alive", "listener", "listener closed", "longer than a message", "losers cancelled",
+	"no connection", "no right to read", "no right to write", "not aligned", "one region alone",
+	"out of range", "reactor closed", "receive without a queue", "released",
+	"request left alone", "resolved", "resolved twice", "resolved what is none",
+	"sleep without an end", "storage used again in its callback", "time-out",
+	"time-out that forces", "unknown flags", "unref'd", "waited: done", "waited: in vain",
+	"work" };
 
 const char *kind_name(enum kind kind)
 {

@@ -47,7 +47,7 @@ static const struct fault {
 	{ "resolve:never@%u", 6, false },
 	{ "withhold=resolver", 0, false },
 	{ "withhold=peer", 0, false },
-	{ "cq_event:spurious@%u+", 10, false },
+	{ "cq_event:spurious@%u", 10, false },
 	{ "cq_event:double@%u+", 10, false },
 	{ "complete:before_arm@%u+", 10, false },
 	{ "poll:batch=%u", 3, false },
@@ -95,7 +95,7 @@ void faults_begin(void)
 		"shuffle=%u,stall=%u,stall_us=%u",
 		between(1, 200), below(2) ? 0 : below(300), 1 + below(20000), below(500),
 		below(500), below(500), below(300), below(200), below(500), below(30),
-		1 + below(20000));
+		chance(50) ? 3000000 : 1 + below(20000));
 	CHECK_OK(softverbs_seed_odds(text));
 }
 

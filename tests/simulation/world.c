@@ -16,9 +16,9 @@
 
 #define ACTS_LEAST 10
 #define ACTS_MOST  160
-/* of the loop, through seconds of spurious events: more means that it spins */
-#define TURNS_MAX 3000000
-#define REACT     120 /* per thousand: callbacks in which something happens */
+#define TURNS_MAX  3000000 /* of the loop: more means that it spins */
+#define LIVELY_MS  30000 /* connections, time-outs and retries take some seconds each */
+#define REACT      120 /* per thousand: callbacks in which something happens */
 
 uint64_t random_state;
 struct world world;
@@ -260,7 +260,7 @@ static void unref_all(void)
 
 void world_print(void)
 {
-	fprintf(stderr, "%s, %u may still begin; so far %u\n",
+	fprintf(stderr, "faults: %s\n%s, %u may still begin; so far %u\n", world.faults,
 		world.is_over ? "all is to end" : "in the midst", world.act_budget,
 		world.act_count);
 	for (unsigned i = 0; i < world.pending_count; i++) {
@@ -358,12 +358,60 @@ static bool is_shared_closing(void)
 	return false;
 }
 
+static void on_late(uv_timer_t *tick)
+{
+	(void)tick;
+	uv_stop(&world.loop);
+}
+
+static bool has_to_end(const struct act *a)
+{
+	switch (a->kind) {
+	case PEER:
+	case CONNECT:
+	case ACCEPT:
+	case DISCONNECT:
+	case READ:
+	case WRITE:
+	case WRITE_IMM:
+	case ATOMIC:
+	case FLUSH:
+	case PERSIST:
+	case SEND:
+	case SEND_IMM:
+		return true;
+	default:
+		return false; /* nobody knows when a message comes, or a promise is kept */
+	}
+}
+
+/* however long it takes, and whatever the device does: what a deadline ends has taken far too long */
+static void check_lively(void)
+{
+	CHECK_OK(uv_timer_start(&world.tick, on_late, LIVELY_MS, 0));
+	run();
+	for (unsigned i = 0; i < world.pending_count; i++) {
+		const struct act *a = world.pending[i];
+
+		if (!has_to_end(a))
+			continue;
+		fprintf(stderr, "act %u, %s, is not done after %u seconds\n", a->number,
+			kind_name(a->kind), LIVELY_MS / 1000);
+		world_print();
+		CHECK(!has_to_end(a));
+	}
+}
+
 static void curtain(void)
 {
 	unsigned how = below(3);
 
 	world.is_over = true;
 	uv_timer_stop(&world.tick);
+	if (chance(300)) {
+		cover("curtain: late");
+		check_lively();
+	}
 	if (how == 0) {
 		cover("curtain: in the midst");
 		close_all_stations();
