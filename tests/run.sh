@@ -2,7 +2,7 @@
 # Builds everything and passes the tests; does all its own set-up on a fresh machine.
 #
 #   tests/run.sh              unit tests, then the live tests, on the software device and in virtual
-#                             machines; line coverage
+#                             machines; coverage, of which there must be enough (tests/coverage.py)
 #   tests/run.sh --quick      without virtual machines
 #   tests/run.sh --sanitize   the same with the address and undefined behaviour sanitizers
 #   tests/run.sh --preset P   with another preset: debug, release, asan, tsan, coverage
@@ -50,7 +50,12 @@ build()
 		{ cat "$logs/configure.log"; exit 1; }
 	cmake --build --preset "$preset" >"$logs/build.log" 2>&1 || { tail -n 60 "$logs/build.log"; exit 1; }
 	tail -n 1 "$logs/build.log"
+	# counts of earlier runs, and of sources that are built no more
 	find "build/$preset" -name '*.gcda' -delete
+	ninja -C "build/$preset" -t cleandead >>"$logs/build.log"
+	find "build/$preset" -name '*.gcno' | while read -r notes; do
+		[[ -e ${notes%.gcno}.o ]] || rm "$notes"
+	done
 }
 
 # unit BUILD [RUNNER...] - the unit tests; every program is a process of its own with a time limit
@@ -141,13 +146,21 @@ native_tests()
 		--env "NATIVE=$PWD/build/native" -- tests/native/live.sh build/debug
 }
 
-# what the tests have not executed
+# what the tests have executed, and whether it is enough; of some tests only: what they have
 coverage()
 {
-	gcovr --root . --filter src/ --filter reactor/ --object-directory "build/$preset" \
-		--exclude-unreachable-branches --gcov-ignore-parse-errors \
-		>"$logs/coverage.txt" 2>"$logs/coverage.err" || { cat "$logs/coverage.err"; return 1; }
-	sed -n '/^File/,$p' "$logs/coverage.txt"
+	local report=(${live[0]+--report})
+	if ! {
+		gcovr --object-directory "build/$preset" --json "$logs/coverage.json" \
+			--json-summary "$logs/coverage-summary.json" --txt "$logs/coverage-lines.txt" &&
+			gcovr --add-tracefile "$logs/coverage.json" --branches --txt "$logs/coverage-branches.txt"
+	} 2>"$logs/coverage.err"; then
+		cat "$logs/coverage.err"
+		return 1
+	fi
+	tests/coverage.py "${report[@]}" "$logs/coverage-summary.json" && return
+	echo "coverage: what is not covered is in $logs/coverage-lines.txt and $logs/coverage-branches.txt"
+	return 1
 }
 
 # ends with the status
