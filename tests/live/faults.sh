@@ -5,6 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 use_rpma "$live/helpers/faulty"
+export SOFTVERBS_TIMEWAIT_MS=20 # it ends many connections
 to="$ADDR:7330"
 head -c 100000 /dev/urandom >"$TMP/source"
 file=(serve --file "$TMP/source" --listen "$ADDR:7331")
@@ -119,6 +120,61 @@ out_of_memory 7 'not enough memory' pull --verify --json "$to" "$NVME/copy"
 (( places >= 15 )) || fail "that cannot be all of them"
 # where a failure is to be told, of a name that is no UTF-8
 out_of_memory 3 'not inside the region' pull --json --offset 1G "$to" "$NVME/copy"$'\xff'
-
 stop_serve
+
+# ---- serve, while it serves: who meets the fault suffers in order, the next one is served
+# served ORDERS STATUS REGEX LOG - such an end of a pull, and such a word in the log of the server
+served()
+{
+	RPMA_FAULTY=$1 start_serve --file "$TMP/source" --listen "$to" --verbose
+	expect "$2" "$3" pull --quiet --verify "$to" "$NVME/copy"
+	expect 0 '' pull --quiet --verify "$to" "$NVME/copy"
+	cmp "$TMP/source" "$NVME/copy"
+	stop_serve
+	if ! grep -qE "$4" "$serve_log" || grep -q 'never met' "$serve_log"; then
+		cat "$serve_log"
+		fail "$1: not in the log: $4"
+	fi
+	rm -f "$NVME"/copy*
+}
+served rpma_uv_conn_new@1=ENOMEM 3 'turned down: the server is out of resources' 'turned down: .*out of resources'
+served rpma_uv_send@1=EIO 5 'exchange: connection' 'cannot answer: .*i/o error'
+served pread@1=EIO 5 'verify: refused: no digest of the source: i/o error' 'refused: no digest'
+served pread@1=EINTR 0 '' 'digest told'
+served EVP_DigestUpdate@2=ENOMEM 5 'verify: refused: no digest of the source: not enough memory' 'refused: no digest'
+served rpma_utils_get_ibv_context=ENODEV 0 '' 'listening on .* device unknown$'
+
+# out of memory: it does not come up, or one client suffers
+for (( places = 0; ; places++ )); do
+	serve_log=$TMP/serve.memory.$places
+	RPMA_FAULTY="memory@$(( places + 1 ))=ENOMEM" "$rpma" serve --file "$TMP/source" --listen "$to" >"$serve_log" 2>&1 &
+	serve_pid=$!
+	lib_started+=("$serve_pid")
+	while kill -0 "$serve_pid" 2>/dev/null && ! grep -q '^listening on' "$serve_log" 2>/dev/null; do
+		read -rt 0.02 <> <(:) || true
+	done
+	if ! grep -q '^listening on' "$serve_log"; then
+		status=0
+		wait "$serve_pid" || status=$?
+		(( status == 7 )) && one_line "$serve_log" || { cat "$serve_log"; fail "status $status, not 7"; }
+		continue
+	fi
+	status=0
+	"$rpma" pull --quiet --verify "$to" "$NVME/copy" 2>"$TMP/errors" || status=$?
+	if (( status != 0 )); then
+		cat "$TMP/errors"
+		grep -qE 'turned down: the server is out of resources|no digest of the source: not enough memory' "$TMP/errors" ||
+			fail "a client of a server without allocation $(( places + 1 )): status $status"
+		expect 0 '' pull --quiet --verify "$to" "$NVME/copy"
+	fi
+	stop_serve
+	if grep -q 'never met' "$serve_log"; then
+		break
+	fi
+	(( status != 0 )) || fail "nobody suffered without allocation $(( places + 1 ))"
+done
+rm -f "$NVME"/copy*
+echo "figure: serve: $places places ask for memory"
+(( places >= 9 )) || fail "that cannot be all of them"
+
 (( unexpected == 0 )) || fail "see above"

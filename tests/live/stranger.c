@@ -7,6 +7,9 @@
  * Proven, against the server at ADDR:$PORT: a greeting that is none of ours is turned down at the
  * door, in words; a message that is wrong in any way is answered with a refusal, or the connection
  * ends; and after each of them an honest client is served. hostile.sh runs it.
+ *
+ *   stranger stays           connects, says nothing, and waits for the end
+ *   stranger stays refused   the same after a refusal
  */
 
 #include "control.h"
@@ -52,7 +55,7 @@ static bool visit_say(
 	int64_t got;
 
 	if (len > 0)
-		memcpy(memory, bytes, len);
+		memmove(memory, bytes, len);
 	(void)rpma_uv_wait(rpma_uv_send(visit->conn, &node.op, (rpma_uv_local_t){ mr, 0 }, len, 0),
 		UINT64_MAX, NULL);
 	if (rpma_uv_wait(visit->received[0], UINT64_MAX, &got))
@@ -143,13 +146,16 @@ static void refused(const char *what, const void *message, size_t len)
 static void inside(void)
 {
 	uint8_t bytes[CONTROL_MESSAGE_MAX], wrong[CONTROL_MESSAGE_MAX];
+	const struct control_message digest = { .type = CONTROL_DIGEST };
 	size_t len = ask(bytes);
 
 	refused("an empty message", bytes, 0);
 	refused("one byte", bytes, 1);
 	refused("cut off", bytes, len - 1);
+	refused("longer than any", memory, CONTROL_MESSAGE_MAX + 1);
 	memset(wrong, 0xa5, sizeof(wrong));
 	refused("garbage", wrong, sizeof(wrong));
+	refused("a digest", wrong, control_encode(&digest, wrong));
 	for (size_t at = 0; at < 16; at++) {
 		char what[32];
 
@@ -166,7 +172,27 @@ static void inside(void)
 	refused("a name longer than the message", wrong, len);
 }
 
-int main(void)
+/* whoever ends it, it is not us */
+static void stays(bool is_refused)
+{
+	uint8_t bytes[CONTROL_MESSAGE_MAX];
+	struct rpma_conn_private_data pd = greeting(bytes);
+	struct control_message answer;
+	struct visit visit;
+
+	CHECK_OK(visit_begin(&visit, &pd));
+	if (is_refused) {
+		CHECK(visit_say(&visit, bytes, 1, &answer));
+		CHECK_INT(answer.type, CONTROL_REFUSAL);
+	}
+	printf("connected\n");
+	fflush(stdout);
+	(void)rpma_uv_wait(rpma_uv_conn_end(visit.conn, &node.op), UINT64_MAX, NULL);
+	printf("ended\n");
+	visit_end(&visit);
+}
+
+int main(int argc, char *argv[])
 {
 	port = getenv("PORT");
 	if (port == NULL) {
@@ -177,9 +203,13 @@ int main(void)
 	memory = live_memory((MESSAGES + 1) * CONTROL_MESSAGE_MAX);
 	CHECK_OK(rpma_mr_reg(node.peer, memory, (MESSAGES + 1) * CONTROL_MESSAGE_MAX,
 		RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV, &mr));
-	honest();
-	door();
-	inside();
+	if (argc > 1 && strcmp(argv[1], "stays") == 0) {
+		stays(argc > 2);
+	} else {
+		honest();
+		door();
+		inside();
+	}
 	CHECK_OK(uv_run(&node.loop, UV_RUN_DEFAULT));
 	CHECK_OK(rpma_mr_dereg(&mr));
 	live_node_close(&node);
