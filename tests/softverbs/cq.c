@@ -188,11 +188,11 @@ int sv_req_notify_cq(struct ibv_cq *base, int solicited_only)
 		return EINVAL;
 	if (!sv_enter(base->context))
 		return errno;
-	cq->hidden = 0;
 	if (sv_fault(SV_FAULT_ARM, base) == SV_FAULT_TWICE)
 		sv_cq_event(cq);
 	if (sv_seed_is_on())
 		sv_seed_arm(cq);
+	cq->hidden = 0; /* what came in only now, too */
 	if (cq->arm == SV_ARM_NOT)
 		sv_progress_armed(1);
 	if (!solicited_only)
