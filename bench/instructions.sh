@@ -9,7 +9,7 @@
 # instructions than the distribution's; 77 when there is none to compare with.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-. bench/callgrind.sh
+. bench/callgrind-lib.sh
 
 build_release rpma softverbs bench_instructions
 theirs=$(ldconfig -p | awk '$1 == "librpma.so.0" && !path { path = $NF } END { print path }')

@@ -8,7 +8,7 @@
 # instructions than many_connections.py allows.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-. bench/callgrind.sh
+. bench/callgrind-lib.sh
 
 count=${1:-10000}
 export SOFTVERBS_WIRE=seed SOFTVERBS_SEED=1

@@ -9,7 +9,7 @@
 # reactor_instructions.py allows.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-. bench/callgrind.sh
+. bench/callgrind-lib.sh
 
 build_release softverbs bench_reactor_instructions
 count reads reactor_instructions --separate-threads=yes
