@@ -10,7 +10,7 @@ if [[ ! -e $BUILD/tests/compat/libraries ]]; then
 fi
 for library in original ours; do
 	# shellcheck disable=SC2086
-	"$(dirname "${BASH_SOURCE[0]}")/../compat/conformance.sh" "$BUILD/tests/compat" $library $under >"$TMP/$library" || {
+	"$(dirname "${BASH_SOURCE[0]}")/../compat/drop_in.sh" "$BUILD/tests/compat" $library $under >"$TMP/$library" || {
 		grep -a -A8 '^not ok' "$TMP/$library" || cat "$TMP/$library"
 		tail -n 1 "$TMP/$library"
 		fail "on $library: see above"

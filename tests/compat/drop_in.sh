@@ -1,5 +1,5 @@
 #!/bin/bash
-# conformance.sh BUILD WHICH [RUNNER] - the checks, on the library WHICH: original or ours
+# drop_in.sh BUILD WHICH [RUNNER] - the checks, on the library WHICH: original or ours
 #
 # BUILD is where the program has been built. RUNNER brings it a device; without one, the machine has its
 # own, whose address is in ADDR.
@@ -20,14 +20,14 @@ if [[ $which == original ]]; then
 fi
 
 status=0
-$runner "$build/conformance" 2>&1 | tee "$output" || status=$?
+$runner "$build/drop_in" 2>&1 | tee "$output" || status=$?
 # that it is the library that was meant, the program says by itself
 case $which in
 ours) said="ours: $ours" ;;
 *) said="another: $original" ;;
 esac
 if ! grep -qxF "#   $said" "$output"; then
-	echo "conformance.sh: the program does not say: $said"
+	echo "drop_in.sh: the program does not say: $said"
 	exit 1
 fi
 exit "$status"
