@@ -14,11 +14,12 @@
 
 #include "world.h"
 
-#define ACTS_LEAST 10
-#define ACTS_MOST  160
-#define TURNS_MAX  3000000 /* of the loop: more means that it spins */
-#define LIVELY_MS  30000 /* connections, time-outs and retries take some seconds each */
-#define REACT      120 /* per thousand: callbacks in which something happens */
+#define ACTS_LEAST  10
+#define ACTS_MOST   160
+#define ACTS_NARROW 500
+#define TURNS_MAX   3000000 /* of the loop: more means that it spins */
+#define LIVELY_MS   30000 /* connections, time-outs and retries take some seconds each */
+#define REACT       120 /* per thousand: callbacks in which something happens */
 
 uint64_t random_state;
 struct world world;
@@ -174,13 +175,21 @@ static void station_drop(void)
 		station_close(s);
 }
 
+static void narrow_act(struct end *e)
+{
+	if (e != NULL)
+		(void)rma_act(e, NULL);
+}
+
 void world_act(void)
 {
 	unsigned what = below(1000);
 
 	if (!may_act())
 		return;
-	if (what < 660)
+	if (world.is_narrow && chance(980))
+		narrow_act(end_pick());
+	else if (what < 660)
 		act_on_end(end_pick());
 	else if (what < 810)
 		act_on_future();
@@ -487,11 +496,16 @@ static void world_begin(uint64_t seed)
 	region_make(memory_arena(), SERVED_SIZE, RPMA_MR_USAGE_SEND, &world.closed_mr,
 		&world.closed_remote);
 	world.act_budget = between(ACTS_LEAST, ACTS_MOST);
+	world.is_narrow = chance(40);
+	if (world.is_narrow) {
+		cover("one connection");
+		world.act_budget = ACTS_NARROW;
+	}
 	listener_open();
 	if (chance(300))
 		shared_open();
 	faults_order();
-	for (unsigned i = between(1, 4); i > 0; i--)
+	for (unsigned i = world.is_narrow ? 1 : between(1, 4); i > 0; i--)
 		ends_connect();
 	CHECK_OK(uv_timer_start(&world.tick, on_tick, below(40), 0));
 }

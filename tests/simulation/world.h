@@ -23,14 +23,14 @@
 #include "memory.h"
 #include "random.h"
 
-#define ACTS_MAX     640
+#define ACTS_MAX     1280
 #define ENDS_MAX     32
 #define STATIONS_MAX 2
 #define EPS_MAX      4
 #define SHARED_MAX   3
 #define INPUTS_MAX   6
 #define PIECES_MAX   4
-#define RECEIVED_MAX 256
+#define RECEIVED_MAX 512
 #define ADDR         "127.0.0.1"
 
 /* a reactor */
@@ -179,6 +179,7 @@ struct world {
 	unsigned sequence;
 	size_t max_msg; /* of the port */
 	char faults[256]; /* their orders */
+	bool is_narrow; /* much happens on one connection, and little else */
 	bool has_faults;
 	bool may_refuse; /* the device: what is posted */
 	bool is_removed; /* the device may be */
