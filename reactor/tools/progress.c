@@ -65,7 +65,7 @@ static void draw(struct progress *p)
 
 	measure(p, done);
 	format_left(p, done, left_text, sizeof(left_text));
-	double share = p->total ? (double)done / (double)p->total : 1;
+	double share = (double)done / (double)p->total;
 	int len = snprintf(figures, sizeof(figures), "%3.0f%% %s of %s, %s/s, %s left",
 		floor(share * 100), size_format(done, done_text), size_format(p->total, total_text),
 		size_format(p->rate > 0 ? (uint64_t)p->rate : 0, rate_text), left_text);

@@ -18,7 +18,7 @@
 struct progress {
 	/* given */
 	const char *label;
-	uint64_t total;
+	uint64_t total; /* not 0 */
 	uint64_t (*done)(void *data);
 	void *data;
 	/* private from here on */

@@ -66,6 +66,7 @@ static void parse__not_addresses(void **state)
 		"[::1]:x",
 		"h:1/a\nb",
 		"h:1/\xc3\xa4",
+		"h:1/a\x7f",
 	};
 
 	for (size_t i = 0; i < COUNT(bad); i++) {
