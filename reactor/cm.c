@@ -3,6 +3,7 @@
 
 /* cm.c - the RDMA event channel: every event is copied, acknowledged at once, then handled */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +38,17 @@ static void event_handle(struct rdma_cm_event *from)
 	struct rpma_uv__cm_id *cm_id;
 	char private_data[UINT8_MAX];
 
-	if (has_private_data(from->event) && from->param.conn.private_data != NULL) {
+	if (has_private_data(from->event) && from->param.conn.private_data_len > 0) {
 		event.private_data_len = from->param.conn.private_data_len;
 		memcpy(private_data, from->param.conn.private_data, event.private_data_len);
-		event.private_data = event.private_data_len > 0 ? private_data : NULL;
+		event.private_data = private_data;
 	}
 	/* a request comes on its listener's behalf, everything else on the id's own */
 	cm_id = from->event == RDMA_CM_EVENT_CONNECT_REQUEST ? from->listen_id->context
 							     : from->id->context;
 	rdma_ack_cm_event(from);
-	if (cm_id != NULL)
-		cm_id->event(cm_id, &event);
+	assert(cm_id != NULL);
+	cm_id->event(cm_id, &event);
 }
 
 static void channel_ready(uv_poll_t *poll, int status, int events)

@@ -22,6 +22,7 @@
  * Late, missing and doubled CM events are normal: conn_end() acts once, the first reason wins.
  */
 
+#include <assert.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,8 +186,9 @@ static bool may_take_more(const rpma_uv_conn_t *c)
 
 void rpma_uv__conn_drain_step(rpma_uv_conn_t *c)
 {
+	assert(c->state == RPMA_UV__CONN_DRAINING);
 	/* the id is in use on libuv's pool until the route's look-up has returned */
-	if (c->state != RPMA_UV__CONN_DRAINING || c->route != NULL)
+	if (c->route != NULL)
 		return;
 	if (rpma_uv__queue_posted(&c->queue) == 0 && c->is_gone && !may_take_more(c))
 		conn_finish(c);

@@ -11,6 +11,7 @@
  * Every step has a deadline of its own, and every failure is a rpma_uv__conn_end().
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -206,8 +207,8 @@ static void route_worked(uv_work_t *req, int status)
 	rpma_uv_conn_t *c = route->conn;
 	bool is_resolved = route->is_resolved;
 
-	if (status == 0)
-		status = route->status;
+	assert(status == 0); /* nobody cancels it */
+	status = route->status;
 	c->route = NULL;
 	free(route);
 	if (status)

@@ -10,6 +10,7 @@
  */
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,9 +121,10 @@ static void ep_event(struct rpma_uv__cm_id *cm_id, const struct rpma_uv__cm_even
 	rpma_uv_ep_t *ep = rpma_uv__container_of(cm_id, rpma_uv_ep_t, cm_id);
 	rpma_uv_conn_req_t *req;
 
+	assert(!ep->is_closing); /* its id is gone then */
 	if (event->type != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return;
-	req = ep->is_closing ? NULL : req_new(ep, event);
+	req = req_new(ep, event);
 	if (req == NULL) {
 		/* out of memory: the peer learns at once rather than by its own time-out */
 		(void)rdma_reject(event->id, NULL, 0);

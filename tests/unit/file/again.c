@@ -111,6 +111,11 @@ static void again__read_and_allocate(void **state)
 	assert_int_equal(turn_wait(rpma_uv_file_allocate(s.file, NULL, 0, 10000)), UV_ENOTSUP);
 	/* nothing is lost by that */
 	assert_int_equal(sync_now(&s), 0);
+	/* no such range */
+	assert_int_equal(turn_wait(rpma_uv_file_allocate(s.file, NULL, -1, 1)), UV_EINVAL);
+	assert_int_equal(turn_wait(rpma_uv_file_allocate(s.file, NULL, 0, 0)), UV_EINVAL);
+	assert_int_equal(
+		turn_wait(rpma_uv_file_allocate(s.file, NULL, 2, INT64_MAX - 1)), UV_EINVAL);
 	scripted_end(&s);
 }
 

@@ -195,6 +195,34 @@ static void active__late_loop(void **state)
 	assert_done(done, 0);
 }
 
+/* only an accepted peer's message says that the connection is there: the answer to ours has to come */
+static void active__message_is_faster(void **state)
+{
+	static struct rig_op recv;
+	struct rig_done done;
+	struct rig_conn c;
+
+	(void)state;
+	double_auto_bits(DOUBLE_AUTO_FLUSH);
+	rig_conn_new(&c, NULL);
+	rig_recv(&c, &recv, 8);
+	rig_watch(connect_to(&c), &done);
+	c.id = double_last_id();
+	rig_cm(&c, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	rig_cm(&c, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	rig_settle();
+	double_qp_state(c.id->qp, IBV_QPS_RTS);
+	assert_true(double_deliver(c.id->qp, "hello", 6, NULL));
+	RIG_UNTIL(recv.done.times > 0);
+	assert_done(recv.done, 0);
+	assert_int_equal(done.times, 0);
+	assert_int_equal(rig_stats().conns_ready, 0);
+	assert_int_equal(double_calls("rdma_notify"), 0);
+	rig_cm(&c, RDMA_CM_EVENT_ESTABLISHED, 0);
+	RIG_UNTIL(done.times > 0);
+	assert_done(done, 0);
+}
+
 /* receives posted before are on the queue before the peer is asked: as many as fit */
 static void active__receives_first(void **state)
 {
@@ -382,6 +410,7 @@ int main(void)
 		RIG_TEST(active__deadlines),
 		RIG_TEST(active__late_loop),
 		RIG_TEST(active__receives_first),
+		RIG_TEST(active__message_is_faster),
 		RIG_TEST(active__receive_refused),
 		RIG_TEST(active__refused),
 		RIG_TEST(active__out_of_memory),

@@ -12,10 +12,19 @@ int __real_rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
 int __wrap_rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
 
 static int pool_error;
+static uv_after_work_cb after_route;
+static unsigned returned;
+
+static void on_return(uv_work_t *req, int status)
+{
+	returned++;
+	after_route(req, status);
+}
 
 int __wrap_uv_queue_work(uv_loop_t *loop, uv_work_t *req, uv_work_cb work, uv_after_work_cb after)
 {
-	return pool_error ? pool_error : __real_uv_queue_work(loop, req, work, after);
+	after_route = after;
+	return pool_error ? pool_error : __real_uv_queue_work(loop, req, work, on_return);
 }
 
 static uv_sem_t go, asked;
@@ -86,6 +95,34 @@ static void route__connects(void **state)
 		rig.is_patient = false;
 		rig_conn_gone(&c);
 	}
+}
+
+/* the call has returned long before its event comes */
+static void route__event_is_late(void **state)
+{
+	struct rig_done done;
+	struct rig_conn c;
+
+	(void)state;
+	double_auto_bits(DOUBLE_AUTO_FLUSH);
+	is_event_early = false;
+	start(&c, &done);
+	c.id = double_last_id();
+	rig_cm(&c, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	await_call();
+	returned = 0;
+	uv_sem_post(&go);
+	RIG_UNTIL(returned > 0);
+	rig_glance();
+	assert_int_equal(done.times, 0);
+	assert_null(c.id->qp);
+	rig_cm(&c, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	rig_cm(&c, RDMA_CM_EVENT_ESTABLISHED, 0);
+	RIG_UNTIL(done.times > 0);
+	assert_done(done, 0);
+	assert_non_null(c.id->qp);
+	rig.is_patient = false;
+	rig_conn_gone(&c);
 }
 
 /* the call fails on the pool's thread */
@@ -179,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(route__connects),
+		RIG_TEST(route__event_is_late),
 		RIG_TEST(route__refused),
 		RIG_TEST(route__ended_meanwhile),
 		RIG_TEST(route__no_pool),

@@ -118,10 +118,10 @@ static void arm__refused(void **state)
 /* one that is refused for good: the loop does not spin, its connections end, others do not */
 static void arm__refused_for_good(void **state)
 {
-	static const int errors[][2] = { { EIO, UV_EIO }, { ENODEV, UV_ENODEV } };
+	static const int errors[][2] = { { EIO, UV_EIO }, { ENODEV, UV_ENODEV }, { -1, UV_EIO } };
 
 	(void)state;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		static struct rig_op read, recv;
 		struct rig_conn c, other, next;
 		struct rig_done end;

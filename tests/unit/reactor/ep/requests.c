@@ -60,6 +60,8 @@ static void requests__reject(void **state)
 	assert_int_equal(rig_await(rpma_uv_reject(shown[1], NULL, &pd)), 0);
 	double_fail("rdma_reject", 1, EPROTO);
 	assert_int_equal(rig_await(rpma_uv_reject(shown[2], NULL, &pd)), UV_EPROTO);
+	/* of two things that are wrong the first is told */
+	double_fail("rdma_reject", 1, EPROTO);
 	assert_int_equal(rig_await(rpma_uv_reject(shown[3], NULL, &no_ptr)), UV_EINVAL);
 	assert_int_equal(rig_await(rpma_uv_reject(shown[4], NULL, &no_len)), UV_EINVAL);
 	assert_int_equal(double_calls("rdma_reject"), 5); /* all of them were told something */

@@ -177,6 +177,28 @@ static void args__message_limit(void **state)
 	}
 }
 
+/* a port that names no limit: more than a length on the wire can tell is too much all the same */
+static void args__message_without_limit(void **state)
+{
+	const size_t size = (size_t)5 << 30;
+	struct rpma_mr_local *mr =
+		unit_mr(rig.peer, rig.mem, size, RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV);
+	struct rig_conn c;
+
+	(void)state;
+	double_device.max_msg_size = 0;
+	rig_conn_ready(&c, NULL);
+	for (int what = SEND; what <= RECV; what++) {
+		assert_int_equal(status_of(&c, (enum what)what, (rpma_uv_local_t){ mr, 0 },
+					 rig_remote(0), (size_t)UINT32_MAX + 1, 0),
+			UV_EMSGSIZE);
+		assert_int_equal(
+			status_of(&c, (enum what)what, rig_local(0), rig_remote(0), 4097, 0), 0);
+	}
+	rig_conn_gone(&c);
+	assert_int_equal(rpma_mr_dereg(&mr), 0);
+}
+
 /* states: a receive waits from NEW on, everything else is for READY */
 static void args__states(void **state)
 {
@@ -271,6 +293,7 @@ int main(void)
 		RIG_TEST(args__zero_bytes),
 		RIG_TEST(args__flags),
 		RIG_TEST(args__message_limit),
+		RIG_TEST(args__message_without_limit),
 		RIG_TEST(args__states),
 		RIG_TEST(args__no_storage),
 	};
