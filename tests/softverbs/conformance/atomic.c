@@ -22,65 +22,44 @@ static uint64_t *word(struct side *side, size_t at)
 	return (uint64_t *)(void *)(side->buf + at);
 }
 
-static void fetch_and_add(void)
+/* one operation on a word of the server's: the value before comes to the client, this one is after */
+static void atomic(enum ibv_wr_opcode opcode, uint64_t before, uint64_t compare_add, uint64_t swap,
+	uint64_t after)
 {
 	struct pair p;
 
 	open_with_atomics(&p);
-	*word(&p.s, 64) = 40;
-	POST(&p.c, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .id = 1, .at = 8, .len = 8,
-		.compare_add = 2, AT(&p.s, 64));
+	*word(&p.s, 64) = before;
+	POST(&p.c, .opcode = opcode, .id = 1, .at = 8, .len = 8, .compare_add = compare_add,
+		.swap = swap, AT(&p.s, 64));
 	struct ibv_wc wc = wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
-	MUST_EQ(wc.opcode, IBV_WC_FETCH_ADD);
-	MUST_EQ(*word(&p.c, 8), 40);
-	MUST_EQ(*word(&p.s, 64), 42);
+	MUST_EQ(wc.opcode,
+		opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP);
+	MUST_EQ(*word(&p.c, 8), before);
+	MUST_EQ(*word(&p.s, 64), after);
 	MUST(zeroed(p.s.buf + 72, 64));
 	MUST(zeroed(p.c.buf + 16, 64));
 	pair_close(&p);
 }
 
+static void fetch_and_add(void)
+{
+	atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, 40, 2, 0, 42);
+}
+
 static void add_wraps(void)
 {
-	struct pair p;
-
-	open_with_atomics(&p);
-	*word(&p.s, 0) = UINT64_MAX;
-	POST(&p.c, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .id = 1, .len = 8, .compare_add = 3,
-		AT(&p.s, 0));
-	wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
-	MUST(*word(&p.c, 0) == UINT64_MAX);
-	MUST_EQ(*word(&p.s, 0), 2);
-	MUST_EQ(*word(&p.s, 8), 0);
-	pair_close(&p);
+	atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, UINT64_MAX, 3, 0, 2);
 }
 
 static void compare_and_swap(void)
 {
-	struct pair p;
-
-	open_with_atomics(&p);
-	*word(&p.s, 0) = 7;
-	POST(&p.c, .opcode = IBV_WR_ATOMIC_CMP_AND_SWP, .id = 1, .len = 8, .compare_add = 7,
-		.swap = 0x0102030405060708, AT(&p.s, 0));
-	struct ibv_wc wc = wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
-	MUST_EQ(wc.opcode, IBV_WC_COMP_SWAP);
-	MUST_EQ(*word(&p.c, 0), 7);
-	MUST_EQ(*word(&p.s, 0), 0x0102030405060708);
-	pair_close(&p);
+	atomic(IBV_WR_ATOMIC_CMP_AND_SWP, 7, 7, 0x0102030405060708, 0x0102030405060708);
 }
 
 static void compare_fails(void)
 {
-	struct pair p;
-
-	open_with_atomics(&p);
-	*word(&p.s, 0) = 7;
-	POST(&p.c, .opcode = IBV_WR_ATOMIC_CMP_AND_SWP, .id = 1, .len = 8, .compare_add = 8,
-		.swap = 9, AT(&p.s, 0));
-	wc_expect(p.c.scq, 1, IBV_WC_SUCCESS);
-	MUST_EQ(*word(&p.c, 0), 7);
-	MUST_EQ(*word(&p.s, 0), 7);
-	pair_close(&p);
+	atomic(IBV_WR_ATOMIC_CMP_AND_SWP, 7, 8, 9, 7);
 }
 
 static void adds_all_count(void)
@@ -175,19 +154,27 @@ static void completions_in_order(void)
 	pair_close(&p);
 }
 
+/* as many READs as that, all posted at once */
+static void many_reads(struct pair *p, uint64_t count)
+{
+	enum { SIZE = 5000 };
+
+	fill(p->s.buf, SIZE * count, 1);
+	for (uint64_t i = 0; i < count; i++)
+		POST(&p->c, .opcode = IBV_WR_RDMA_READ, .id = i, .at = SIZE * i, .len = SIZE,
+			AT(&p->s, SIZE * i));
+	for (uint64_t i = 0; i < count; i++)
+		wc_expect(p->c.scq, i, IBV_WC_SUCCESS);
+	MUST(filled(p->c.buf, SIZE * count, 1));
+	pair_close(p);
+}
+
 static void reads_beyond_depth(void)
 {
 	struct pair p;
 
 	PAIR(&p, .depth = 1, .cqe = 256, .cap = { .max_send_wr = 64 });
-	fill(p.s.buf, 20 * 5000, 1);
-	for (uint64_t i = 0; i < 20; i++)
-		POST(&p.c, .opcode = IBV_WR_RDMA_READ, .id = i, .at = 5000 * i, .len = 5000,
-			AT(&p.s, 5000 * i));
-	for (uint64_t i = 0; i < 20; i++)
-		wc_expect(p.c.scq, i, IBV_WC_SUCCESS);
-	MUST(filled(p.c.buf, 20 * 5000, 1));
-	pair_close(&p);
+	many_reads(&p, 20);
 }
 
 static void reads_of_unequal_depth(void)
@@ -202,14 +189,7 @@ static void reads_of_unequal_depth(void)
 	param.responder_resources = 2;
 	MUST_EQ(rdma_accept(p.s.id, &param), 0);
 	pair_established(&p);
-	fill(p.s.buf, 16 * 5000, 2);
-	for (uint64_t i = 0; i < 16; i++)
-		POST(&p.c, .opcode = IBV_WR_RDMA_READ, .id = i, .at = 5000 * i, .len = 5000,
-			AT(&p.s, 5000 * i));
-	for (uint64_t i = 0; i < 16; i++)
-		wc_expect(p.c.scq, i, IBV_WC_SUCCESS);
-	MUST(filled(p.c.buf, 16 * 5000, 2));
-	pair_close(&p);
+	many_reads(&p, 16);
 }
 
 static void write_then_read(void)

@@ -181,8 +181,7 @@ static void destroy_listener_waits(void)
 	struct background b;
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
+	pair_open_resolved(&p);
 	struct rdma_conn_param param = pair_param(&p);
 	MUST_EQ(rdma_connect(p.c.id, &param), 0);
 	struct rdma_cm_event *event = cm_take(p.s.channel, RDMA_CM_EVENT_CONNECT_REQUEST);

@@ -13,56 +13,45 @@
 #define REQUEST_DATA 56
 #define ACCEPT_DATA  196
 
-/* connect with data; the request is returned, to be acknowledged */
-static struct rdma_cm_event *request_with(struct pair *p, const void *data, uint8_t len)
+static struct rdma_conn_param param_with(const struct pair *p, const void *data, size_t len)
 {
-	struct rdma_conn_param param;
+	struct rdma_conn_param param = pair_param(p);
 
-	pair_listen(p, &(struct pair_options){ 0 });
-	pair_resolve(p);
-	param = pair_param(p);
 	param.private_data = data;
-	param.private_data_len = len;
-	MUST_EQ(rdma_connect(p->c.id, &param), 0);
-	struct rdma_cm_event *event = cm_take(p->s.channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-	p->s.id = event->id;
-	return event;
+	param.private_data_len = (uint8_t)len;
+	return param;
+}
+
+/* connect with data: what the request brings */
+static void request_data(const void *data, size_t len)
+{
+	struct pair p;
+
+	pair_open_resolved(&p);
+	struct rdma_conn_param param = param_with(&p, data, len);
+	MUST_EQ(rdma_connect(p.c.id, &param), 0);
+	struct rdma_cm_event *event = cm_take(p.s.channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	p.s.id = event->id;
+	cm_expect_data(event, data, len, REQUEST_DATA);
+	pair_close(&p);
 }
 
 static void request_data_padded(void)
 {
-	struct pair p;
-	struct rdma_cm_event *event = request_with(&p, "hello", 5);
-
-	MUST_EQ(event->param.conn.private_data_len, REQUEST_DATA);
-	MUST(memcmp(event->param.conn.private_data, "hello", 5) == 0);
-	MUST(zeroed((const char *)event->param.conn.private_data + 5, REQUEST_DATA - 5));
-	MUST_EQ(rdma_ack_cm_event(event), 0);
-	pair_close(&p);
+	request_data("hello", 5);
 }
 
 static void request_data_full(void)
 {
 	uint8_t data[REQUEST_DATA];
-	struct pair p;
 
 	fill(data, sizeof(data), 1);
-	struct rdma_cm_event *event = request_with(&p, data, sizeof(data));
-	MUST_EQ(event->param.conn.private_data_len, REQUEST_DATA);
-	MUST(filled(event->param.conn.private_data, REQUEST_DATA, 1));
-	MUST_EQ(rdma_ack_cm_event(event), 0);
-	pair_close(&p);
+	request_data(data, sizeof(data));
 }
 
 static void request_data_none(void)
 {
-	struct pair p;
-	struct rdma_cm_event *event = request_with(&p, NULL, 0);
-
-	MUST_EQ(event->param.conn.private_data_len, REQUEST_DATA);
-	MUST(zeroed(event->param.conn.private_data, REQUEST_DATA));
-	MUST_EQ(rdma_ack_cm_event(event), 0);
-	pair_close(&p);
+	request_data(NULL, 0);
 }
 
 static void request_data_too_long(void)
@@ -70,52 +59,36 @@ static void request_data_too_long(void)
 	uint8_t data[REQUEST_DATA + 1] = { 0 };
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	struct rdma_conn_param param = pair_param(&p);
-	param.private_data = data;
-	param.private_data_len = sizeof(data);
+	pair_open_resolved(&p);
+	struct rdma_conn_param param = param_with(&p, data, sizeof(data));
 	MUST_ERRNO(rdma_connect(p.c.id, &param), EINVAL);
 	MUST(!readable(p.s.channel->fd, 0));
 	pair_close(&p);
 }
 
-/* accept with data; the client's ESTABLISHED is returned, to be acknowledged */
-static struct rdma_cm_event *accept_with(struct pair *p, const void *data, uint8_t len)
+/* accept with data: what ESTABLISHED brings the client */
+static void accept_data(const void *data, size_t len)
 {
-	pair_listen(p, &(struct pair_options){ 0 });
-	pair_resolve(p);
-	pair_request(p);
-	struct rdma_conn_param param = pair_param(p);
-	param.private_data = data;
-	param.private_data_len = len;
-	MUST_EQ(rdma_accept(p->s.id, &param), 0);
-	return cm_take(p->c.channel, RDMA_CM_EVENT_ESTABLISHED);
+	struct pair p;
+
+	pair_open_requested(&p);
+	struct rdma_conn_param param = param_with(&p, data, len);
+	MUST_EQ(rdma_accept(p.s.id, &param), 0);
+	cm_expect_data(cm_take(p.c.channel, RDMA_CM_EVENT_ESTABLISHED), data, len, ACCEPT_DATA);
+	pair_close(&p);
 }
 
 static void accept_data_padded(void)
 {
-	struct pair p;
-	struct rdma_cm_event *event = accept_with(&p, "welcome", 7);
-
-	MUST_EQ(event->param.conn.private_data_len, ACCEPT_DATA);
-	MUST(memcmp(event->param.conn.private_data, "welcome", 7) == 0);
-	MUST(zeroed((const char *)event->param.conn.private_data + 7, ACCEPT_DATA - 7));
-	MUST_EQ(rdma_ack_cm_event(event), 0);
-	pair_close(&p);
+	accept_data("welcome", 7);
 }
 
 static void accept_data_full(void)
 {
 	uint8_t data[ACCEPT_DATA];
-	struct pair p;
 
 	fill(data, sizeof(data), 2);
-	struct rdma_cm_event *event = accept_with(&p, data, sizeof(data));
-	MUST_EQ(event->param.conn.private_data_len, ACCEPT_DATA);
-	MUST(filled(event->param.conn.private_data, ACCEPT_DATA, 2));
-	MUST_EQ(rdma_ack_cm_event(event), 0);
-	pair_close(&p);
+	accept_data(data, sizeof(data));
 }
 
 static void accept_data_too_long(void)
@@ -123,12 +96,8 @@ static void accept_data_too_long(void)
 	uint8_t data[ACCEPT_DATA + 1] = { 0 };
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
-	struct rdma_conn_param param = pair_param(&p);
-	param.private_data = data;
-	param.private_data_len = sizeof(data);
+	pair_open_requested(&p);
+	struct rdma_conn_param param = param_with(&p, data, sizeof(data));
 	MUST_ERRNO(rdma_accept(p.s.id, &param), EINVAL);
 	pair_close(&p);
 }
@@ -137,9 +106,7 @@ static void established_both(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
+	pair_open_requested(&p);
 	MUST(!readable(p.c.channel->fd, 0));
 	pair_accept(&p);
 	struct rdma_cm_event *event = cm_take(p.c.channel, RDMA_CM_EVENT_ESTABLISHED);
@@ -160,8 +127,7 @@ static void request_waits(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
+	pair_open_resolved(&p);
 	struct rdma_conn_param param = pair_param(&p);
 	MUST_EQ(rdma_connect(p.c.id, &param), 0);
 	MUST(readable(p.s.channel->fd, WAIT_MS));
@@ -179,8 +145,7 @@ static void first_message_at_once(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
+	pair_open_resolved(&p);
 	RECV(&p.c, 5, 0, 16);
 	pair_request(&p);
 	RECV(&p.s, 6, 0, 16);

@@ -145,9 +145,7 @@ static void before_established_is_taken(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
+	pair_open_requested(&p);
 	pair_accept(&p);
 	MUST_EQ(cm_expect(p.c.channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 	MUST_EQ(rdma_disconnect(p.c.id), 0);
@@ -182,8 +180,7 @@ static void state_created(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
+	pair_open_resolved(&p);
 	MUST_EQ(qp_state(p.c.id->qp), IBV_QPS_INIT);
 	pair_request(&p);
 	MUST_EQ(qp_state(p.c.id->qp), IBV_QPS_INIT);
@@ -195,9 +192,7 @@ static void state_connected(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
+	pair_open_requested(&p);
 	pair_accept(&p);
 	MUST_EQ(qp_state(p.s.id->qp), IBV_QPS_RTS);
 	pair_established(&p);
@@ -235,8 +230,7 @@ static void state_one_qp(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
+	pair_open_resolved(&p);
 	struct ibv_qp_init_attr attr = side_qp_attr(&p.c, &p.o);
 	MUST_ERRNO(rdma_create_qp(p.c.id, p.c.pd, &attr), EINVAL);
 	rdma_destroy_qp(p.c.id);

@@ -149,13 +149,14 @@ static void receive_of_nothing(void)
 	pair_close(&p);
 }
 
-/* a request on local memory that is not in order: the request fails, and so does what is behind */
-static void local_error(struct pair *p, const struct op *op)
+/* a WRITE of local memory that is not in order: it fails, and so does what is behind */
+static void local_error(struct pair *p, size_t at, uint32_t lkey)
 {
-	MUST_EQ(op_post(&p->c, op), 0);
+	POST(&p->c, .opcode = IBV_WR_RDMA_WRITE, .id = 1, .at = at, .len = 8, .lkey = lkey,
+		AT(&p->s, 0));
 	POST(&p->c, .opcode = IBV_WR_RDMA_WRITE, .id = 2, .len = 8, AT(&p->s, 4096));
 	struct ibv_wc wc = wc_take(p->c.scq);
-	MUST_EQ(wc.wr_id, op->id);
+	MUST_EQ(wc.wr_id, 1);
 	MUST(wc.status == IBV_WC_LOC_PROT_ERR || wc.status == IBV_WC_LOC_QP_OP_ERR);
 	wc_expect(p->c.scq, 2, IBV_WC_WR_FLUSH_ERR);
 	MUST_EQ(qp_state(p->c.id->qp), IBV_QPS_ERR);
@@ -169,13 +170,7 @@ static void bad_lkey(void)
 	struct pair p;
 
 	PAIR(&p, .depth = 1);
-	local_error(&p, &(struct op){
-				.opcode = IBV_WR_RDMA_WRITE,
-				.id = 1,
-				.len = 8,
-				.lkey = p.c.mr->lkey ^ 0x5500,
-				AT(&p.s, 0),
-			});
+	local_error(&p, 0, p.c.mr->lkey ^ 0x5500);
 }
 
 static void lkey_gone(void)
@@ -187,13 +182,7 @@ static void lkey_gone(void)
 	MUST(mr != NULL);
 	uint32_t lkey = mr->lkey;
 	MUST_EQ(ibv_dereg_mr(mr), 0);
-	local_error(&p, &(struct op){
-				.opcode = IBV_WR_RDMA_WRITE,
-				.id = 1,
-				.len = 8,
-				.lkey = lkey,
-				AT(&p.s, 0),
-			});
+	local_error(&p, 0, lkey);
 }
 
 static void beyond_region(void)
@@ -202,13 +191,7 @@ static void beyond_region(void)
 
 	PAIR(&p, .depth = 1);
 	memset(p.c.buf, 1, BUFFER_SIZE);
-	local_error(&p, &(struct op){
-				.opcode = IBV_WR_RDMA_WRITE,
-				.id = 1,
-				.at = BUFFER_SIZE - 7,
-				.len = 8,
-				AT(&p.s, 0),
-			});
+	local_error(&p, BUFFER_SIZE - 7, p.c.mr->lkey);
 }
 
 static void lkey_of_other_pd(void)
@@ -220,14 +203,7 @@ static void lkey_of_other_pd(void)
 	MUST(pd != NULL);
 	struct ibv_mr *mr = ibv_reg_mr(pd, p.c.buf, 4096, ALL_ACCESS);
 	MUST(mr != NULL);
-	uint32_t lkey = mr->lkey;
-	local_error(&p, &(struct op){
-				.opcode = IBV_WR_RDMA_WRITE,
-				.id = 1,
-				.len = 8,
-				.lkey = lkey,
-				AT(&p.s, 0),
-			});
+	local_error(&p, 0, mr->lkey);
 }
 
 static void read_without_local_write(void)

@@ -252,9 +252,7 @@ static void migrate_after_accept(void)
 	struct rdma_event_channel *own = channel_new();
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
+	pair_open_requested(&p);
 	pair_accept(&p);
 	MUST_EQ(cm_expect(p.c.channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 	MUST(readable(p.s.channel->fd, WAIT_MS));

@@ -281,6 +281,18 @@ void pair_established(struct pair *p)
 	MUST_EQ(cm_expect(p->s.channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 }
 
+void pair_open_resolved(struct pair *p)
+{
+	pair_listen(p, &(struct pair_options){ 0 });
+	pair_resolve(p);
+}
+
+void pair_open_requested(struct pair *p)
+{
+	pair_open_resolved(p);
+	pair_request(p);
+}
+
 void pair_open(struct pair *p, const struct pair_options *o)
 {
 	pair_listen(p, o);

@@ -5,7 +5,8 @@
  * pair.h - two ends of a connection, both in this process
  *
  * The steps may be taken one by one: pair_listen, pair_resolve, pair_request, pair_accept,
- * pair_established; pair_open takes them all. The client is c, the server s.
+ * pair_established; pair_open takes them all, pair_open_resolved the first two, pair_open_requested
+ * the first three. The client is c, the server s.
  */
 
 #ifndef CONFORMANCE_PAIR_H
@@ -94,6 +95,8 @@ void pair_request(struct pair *p);
 void pair_accept(struct pair *p);
 void pair_established(struct pair *p);
 void pair_open(struct pair *p, const struct pair_options *o);
+void pair_open_resolved(struct pair *p);
+void pair_open_requested(struct pair *p);
 #define PAIR(p, ...) pair_open((p), &(struct pair_options){ __VA_ARGS__ })
 
 void pair_disconnect(struct pair *p);

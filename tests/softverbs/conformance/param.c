@@ -24,8 +24,7 @@ static struct ibv_qp_attr attributes(struct side *side)
 /* connect with these parameters; the request is returned, to be acknowledged */
 static struct rdma_cm_event *request(struct pair *p, struct rdma_conn_param *param)
 {
-	pair_listen(p, &(struct pair_options){ 0 });
-	pair_resolve(p);
+	pair_open_resolved(p);
 	MUST_EQ(rdma_connect(p->c.id, param), 0);
 	struct rdma_cm_event *event = cm_take(p->s.channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	p->s.id = event->id;
@@ -151,8 +150,7 @@ static void depth_above_device(void)
 	struct rdma_conn_param param = { 0 };
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
+	pair_open_resolved(&p);
 	MUST_EQ(ibv_query_device(p.c.id->verbs, &device), 0);
 	if (device.max_qp_rd_atom >= 254 || device.max_qp_init_rd_atom >= 254)
 		SKIP("the device takes any depth");

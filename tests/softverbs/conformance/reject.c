@@ -16,9 +16,7 @@
 /* reject with data; REJECTED is returned, to be acknowledged */
 static struct rdma_cm_event *reject_with(struct pair *p, const void *data, uint8_t len)
 {
-	pair_listen(p, &(struct pair_options){ 0 });
-	pair_resolve(p);
-	pair_request(p);
+	pair_open_requested(p);
 	MUST_EQ(rdma_reject(p->s.id, data, len), 0);
 	return cm_take(p->c.channel, RDMA_CM_EVENT_REJECTED);
 }
@@ -36,29 +34,25 @@ static void reject_reason(void)
 	pair_close(&p);
 }
 
-static void reject_data_padded(void)
+static void reject_data(const void *data, uint8_t len)
 {
 	struct pair p;
-	struct rdma_cm_event *event = reject_with(&p, "no", 2);
 
-	MUST_EQ(event->param.conn.private_data_len, REJECT_DATA);
-	MUST(memcmp(event->param.conn.private_data, "no", 2) == 0);
-	MUST(zeroed((const char *)event->param.conn.private_data + 2, REJECT_DATA - 2));
-	MUST_EQ(rdma_ack_cm_event(event), 0);
+	cm_expect_data(reject_with(&p, data, len), data, len, REJECT_DATA);
 	pair_close(&p);
+}
+
+static void reject_data_padded(void)
+{
+	reject_data("no", 2);
 }
 
 static void reject_data_full(void)
 {
 	uint8_t data[REJECT_DATA];
-	struct pair p;
 
 	fill(data, sizeof(data), 3);
-	struct rdma_cm_event *event = reject_with(&p, data, sizeof(data));
-	MUST_EQ(event->param.conn.private_data_len, REJECT_DATA);
-	MUST(filled(event->param.conn.private_data, REJECT_DATA, 3));
-	MUST_EQ(rdma_ack_cm_event(event), 0);
-	pair_close(&p);
+	reject_data(data, sizeof(data));
 }
 
 static void reject_data_too_long(void)
@@ -66,9 +60,7 @@ static void reject_data_too_long(void)
 	uint8_t data[REJECT_DATA + 1] = { 0 };
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
+	pair_open_requested(&p);
 	MUST_ERRNO(rdma_reject(p.s.id, data, sizeof(data)), EINVAL);
 	pair_close(&p);
 }
@@ -89,8 +81,7 @@ static void reject_flushes(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
+	pair_open_resolved(&p);
 	RECV(&p.c, 4, 0, 8);
 	pair_request(&p);
 	MUST_EQ(rdma_reject(p.s.id, NULL, 0), 0);
@@ -100,35 +91,36 @@ static void reject_flushes(void)
 	pair_close(&p);
 }
 
-static void nobody_listens(void)
+/* the client connects to a port where nobody listens */
+static void refused_at(struct pair *p, uint16_t port)
 {
 	struct rdma_event_channel *channel = channel_new();
+
+	p->c.id = id_resolved(channel, port);
+	side_open(&p->c, &p->o, false);
+	struct rdma_conn_param param = pair_param(p);
+	MUST_EQ(rdma_connect(p->c.id, &param), 0);
+	MUST_EQ(cm_expect(channel, RDMA_CM_EVENT_REJECTED), REJ_NO_SUCH_SERVICE);
+	side_close(&p->c);
+}
+
+static void nobody_listens(void)
+{
 	struct pair p;
 
 	pair_listen(&p, &(struct pair_options){ 0 });
 	uint16_t port = rdma_get_src_port(p.listener);
 	MUST_EQ(rdma_destroy_id(p.listener), 0);
-	p.c.id = id_resolved(channel, port);
-	side_open(&p.c, &p.o, false);
-	struct rdma_conn_param param = pair_param(&p);
-	MUST_EQ(rdma_connect(p.c.id, &param), 0);
-	MUST_EQ(cm_expect(channel, RDMA_CM_EVENT_REJECTED), REJ_NO_SUCH_SERVICE);
-	side_close(&p.c);
+	refused_at(&p, port);
 }
 
 static void bound_but_deaf(void)
 {
-	struct rdma_event_channel *channel = channel_new();
 	struct rdma_cm_id *bound = id_of_device();
 	struct pair p;
 
 	pair_listen(&p, &(struct pair_options){ 0 });
-	p.c.id = id_resolved(channel, rdma_get_src_port(bound));
-	side_open(&p.c, &p.o, false);
-	struct rdma_conn_param param = pair_param(&p);
-	MUST_EQ(rdma_connect(p.c.id, &param), 0);
-	MUST_EQ(cm_expect(channel, RDMA_CM_EVENT_REJECTED), REJ_NO_SUCH_SERVICE);
-	side_close(&p.c);
+	refused_at(&p, rdma_get_src_port(bound));
 	MUST_EQ(rdma_destroy_id(bound), 0);
 }
 
@@ -136,9 +128,7 @@ static void destroyed_unanswered(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
+	pair_open_requested(&p);
 	side_close(&p.s);
 	p.s.id = NULL;
 	MUST_EQ(cm_expect(p.c.channel, RDMA_CM_EVENT_REJECTED), REJ_CONSUMER);
@@ -149,8 +139,7 @@ static void listener_destroyed(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
+	pair_open_resolved(&p);
 	struct rdma_conn_param param = pair_param(&p);
 	MUST_EQ(rdma_connect(p.c.id, &param), 0);
 	MUST(readable(p.s.channel->fd, WAIT_MS));
@@ -164,9 +153,7 @@ static void client_gives_up(void)
 {
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
+	pair_open_requested(&p);
 	side_close(&p.c);
 	struct rdma_conn_param param = pair_param(&p);
 	rdma_accept(p.s.id, &param);

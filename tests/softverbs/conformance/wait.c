@@ -8,9 +8,11 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "wait.h"
 
 int64_t now_ms(void)
@@ -65,6 +67,16 @@ int cm_expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 
 	MUST_EQ(rdma_ack_cm_event(event), 0);
 	return status;
+}
+
+void cm_expect_data(struct rdma_cm_event *event, const void *data, size_t len, size_t size)
+{
+	const uint8_t *got = event->param.conn.private_data;
+
+	MUST_EQ(event->param.conn.private_data_len, size);
+	MUST(len == 0 || memcmp(got, data, len) == 0);
+	MUST(zeroed(got + len, size - len));
+	MUST_EQ(rdma_ack_cm_event(event), 0);
 }
 
 struct ibv_wc wc_take(struct ibv_cq *cq)

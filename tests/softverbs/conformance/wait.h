@@ -33,6 +33,9 @@ struct rdma_cm_event *cm_take(struct rdma_event_channel *channel, enum rdma_cm_e
 /* the same, acknowledged; returns its status */
 int cm_expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type);
 
+/* an event's private data: these bytes, then zeroes up to its size; acknowledges the event */
+void cm_expect_data(struct rdma_cm_event *event, const void *data, size_t len, size_t size);
+
 /* the next completion, whatever it is */
 struct ibv_wc wc_take(struct ibv_cq *cq);
 

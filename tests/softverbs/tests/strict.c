@@ -102,9 +102,7 @@ static void channel_in_use(void)
 	struct rdma_event_channel *channel;
 	struct pair p;
 
-	pair_listen(&p, &(struct pair_options){ 0 });
-	pair_resolve(&p);
-	pair_request(&p);
+	pair_open_requested(&p);
 	channel = p.listener->channel;
 	rdma_destroy_event_channel(channel);
 	MUST_ERRNO(rdma_listen(p.listener, 1), ENODEV);
