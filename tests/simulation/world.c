@@ -2,12 +2,11 @@
 /* Copyright (c) 2026, rpma-uv contributors */
 
 /*
- * world.c - the beginning of a world, its time, its end
+ * world.c - the beginning of a world, and its time; see curtain.c for its end
  *
  *     begin --> ticks: something happens --> no more of it: the curtain --> all reactors closed
- *                ^                |            a reactors are closed in the midst of everything
- *                `- callbacks react            b all is closed or ended, and the loop ends by itself
- *                                              c all is unref'd, the loop ends, and then as b
+ *                ^                |
+ *                `- callbacks react
  */
 
 #include <string.h>
@@ -18,7 +17,6 @@
 #define ACTS_MOST   160
 #define ACTS_NARROW 500
 #define TURNS_MAX   3000000 /* of the loop: more means that it spins */
-#define LIVELY_MS   30000 /* connections, time-outs and retries take some seconds each */
 #define REACT       120 /* per thousand: callbacks in which something happens */
 
 uint64_t random_state;
@@ -225,46 +223,6 @@ void world_react(void)
 		world_act();
 }
 
-/* ---- the curtain ----------------------------------------------------------------------------- */
-
-static void close_all_stations(void)
-{
-	unsigned first = below(STATIONS_MAX);
-
-	for (unsigned i = 0; i < STATIONS_MAX; i++) {
-		struct station *s = &world.stations[(first + i) % STATIONS_MAX];
-
-		if (s->is_open)
-			station_close(s);
-	}
-}
-
-/* the rest of what runs: nothing of it may be left when the loop ends */
-static void end_all(void)
-{
-	for (unsigned i = 0; i < EPS_MAX; i++)
-		listener_drop(&world.listeners[i]);
-	for (unsigned i = 0; i < world.end_count; i++) {
-		if (!world.ends[i].is_taken && !world.ends[i].is_lent)
-			end_close(&world.ends[i]);
-	}
-	for (unsigned i = 0; i < SHARED_MAX; i++)
-		shared_drop(&world.shared[i]);
-	for (unsigned i = 0; i < world.pending_count; i++) {
-		struct act *a = world.pending[i];
-
-		if (a->kind == PROMISE || a->kind == SLEEP || a->kind == RECONNECT)
-			act_cancel(a, 0);
-	}
-}
-
-static void unref_all(void)
-{
-	listeners_unref();
-	for (unsigned i = 0; i < world.pending_count; i++)
-		act_unref(world.pending[i]);
-}
-
 /* ---- time ------------------------------------------------------------------------------------ */
 
 void world_print(void)
@@ -316,7 +274,7 @@ static void on_tick(uv_timer_t *tick)
 		uv_stop(&world.loop);
 }
 
-static void run(void)
+void world_turn(void)
 {
 	world.is_in_loop = true;
 	(void)uv_run(&world.loop, UV_RUN_DEFAULT);
@@ -329,123 +287,6 @@ static void wait_for_some(void)
 
 	if (a != NULL)
 		act_wait(a);
-}
-
-/* without a tick the loop has come to its end by itself: no work is left but what is unref'd */
-static void check_ended(void)
-{
-	for (unsigned i = 0; i < world.pending_count; i++) {
-		if (world.pending[i]->is_unrefd)
-			continue;
-		fprintf(stderr, "the loop has ended without act %u, %s\n", world.pending[i]->number,
-			kind_name(world.pending[i]->kind));
-		CHECK(world.pending[i]->is_unrefd);
-	}
-}
-
-static void on_nothing(uv_timer_t *tick)
-{
-	(void)tick;
-}
-
-/* for what is unref'd the loop does not turn by itself */
-static void settle(void)
-{
-	for (unsigned i = 0; i < 4; i++) {
-		CHECK_OK(uv_timer_start(&world.tick, on_nothing, 1, 0));
-		run();
-	}
-}
-
-/* they wait for connections that nobody closes */
-static bool is_shared_closing(void)
-{
-	for (unsigned i = 0; i < SHARED_MAX; i++) {
-		if (world.shared[i].srq != NULL && world.shared[i].is_closing)
-			return true;
-	}
-	return false;
-}
-
-static void on_late(uv_timer_t *tick)
-{
-	(void)tick;
-	uv_stop(&world.loop);
-}
-
-static bool has_to_end(const struct act *a)
-{
-	switch (a->kind) {
-	case PEER:
-	case CONNECT:
-	case ACCEPT:
-	case DISCONNECT:
-	case READ:
-	case WRITE:
-	case WRITE_IMM:
-	case ATOMIC:
-	case FLUSH:
-	case PERSIST:
-	case SEND:
-	case SEND_IMM:
-		return true;
-	default:
-		return false; /* nobody knows when a message comes, or a promise is kept */
-	}
-}
-
-/* however long it takes, and whatever the device does: what a deadline ends has taken far too long */
-static void check_lively(void)
-{
-	CHECK_OK(uv_timer_start(&world.tick, on_late, LIVELY_MS, 0));
-	run();
-	for (unsigned i = 0; i < world.pending_count; i++) {
-		const struct act *a = world.pending[i];
-
-		if (!has_to_end(a))
-			continue;
-		fprintf(stderr, "act %u, %s, is not done after %u seconds\n", a->number,
-			kind_name(a->kind), LIVELY_MS / 1000);
-		world_print();
-		CHECK(!has_to_end(a));
-	}
-}
-
-static void curtain(void)
-{
-	unsigned how = below(3);
-
-	world.is_over = true;
-	uv_timer_stop(&world.tick);
-	if (chance(300)) {
-		cover("curtain: late");
-		check_lively();
-	}
-	if (how == 0) {
-		cover("curtain: in the midst");
-		close_all_stations();
-		run();
-		return;
-	}
-	if (how == 2 && !is_shared_closing()) {
-		cover("curtain: unref'd");
-		unref_all();
-		run();
-	}
-	cover("curtain: at the end");
-	end_all();
-	run();
-	check_ended();
-	settle();
-	end_all(); /* what an unref'd reconnect has brought only now */
-	run();
-	settle();
-	for (unsigned i = 0; i < STATIONS_MAX; i++) {
-		if (world.stations[i].is_open && world.stations[i].pending == 0)
-			check_quiet(&world.stations[i]);
-	}
-	close_all_stations();
-	run();
 }
 
 /* ---- a world --------------------------------------------------------------------------------- */
@@ -516,7 +357,7 @@ static void world_end(void)
 		CHECK(world.stations[i].is_closed);
 	uv_close((uv_handle_t *)&world.tick, NULL);
 	uv_close((uv_handle_t *)&world.turn, NULL);
-	run();
+	world_turn();
 	CHECK_OK(uv_loop_close(&world.loop));
 	check_world();
 	CHECK_OK(rpma_mr_remote_delete(&world.closed_remote));
@@ -531,10 +372,10 @@ void world_run(uint64_t seed)
 {
 	world_begin(seed);
 	while (world.act_budget > 0) {
-		run();
+		world_turn();
 		while (chance(400) && world.act_budget > 0)
 			wait_for_some();
 	}
-	curtain();
+	curtain_fall();
 	world_end();
 }

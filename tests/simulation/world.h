@@ -4,10 +4,12 @@
 /*
  * world.h - what is in a world: reactors, listeners, ends of connections, and acts
  *
- *   world.c      its beginning, its time, its end
+ *   world.c      its beginning, its time
+ *   curtain.c    its end
  *   acts.c       one future each: begun, watched, done
  *   rma.c        acts on remote memory, and messages
  *   ends.c       connections, listeners, requests
+ *   shared.c     shared receive queues
  *   compose.c    all, any, chain, cancel, time-outs: what is done to futures
  *   faults.c     what the device does wrong
  *   check.c      what must hold
@@ -220,6 +222,9 @@ void callback_leave(void);
 void world_run(uint64_t seed);
 void world_print(void); /* what is under way */
 
+/* the loop runs until it ends, or is stopped */
+void world_turn(void);
+
 /* something happens, here and now */
 void world_act(void);
 
@@ -268,9 +273,19 @@ void end_change(struct end *e); /* keep-alive, declarations */
 void listener_open(void);
 void listener_drop(struct listener *l); /* close it, if it is the program's to close */
 void listeners_unref(void);
+
+void stations_taken(struct station *s); /* its connections and listeners go with it */
+
+/* ---- shared.c -------------------------------------------------------------------------------- */
+
+struct shared *shared_pick(const struct station *s); /* one that is open, or NULL */
 void shared_open(void);
 void shared_drop(struct shared *sh);
-void stations_taken(struct station *s); /* its connections and listeners go with it */
+void shared_taken(struct station *s); /* all of its own, by its closing */
+
+/* ---- curtain.c ------------------------------------------------------------------------------- */
+
+void curtain_fall(void);
 
 /* ---- compose.c ------------------------------------------------------------------------------- */
 
