@@ -51,7 +51,13 @@ build()
 	cmake --build --preset "$preset" >"$logs/build.log" 2>&1 || { tail -n 60 "$logs/build.log"; exit 1; }
 	tail -n 1 "$logs/build.log"
 	# counts of earlier runs, and of sources that are built no more
+	# counters of earlier runs, and what is known about sources that are built no more, or elsewhere
 	find "build/$preset" -name '*.gcda' -delete
+	ninja -C "build/$preset" -t cleandead >/dev/null
+	local notes
+	while read -r notes; do
+		[[ -e ${notes%.gcno}.o ]] || rm "$notes"
+	done < <(find "build/$preset" -name '*.gcno')
 	ninja -C "build/$preset" -t cleandead >>"$logs/build.log"
 	find "build/$preset" -name '*.gcno' | while read -r notes; do
 		[[ -e ${notes%.gcno}.o ]] || rm "$notes"

@@ -280,15 +280,12 @@ static void on_message(rpma_uv_future_t *f, int status)
 
 	if (c->state == CLOSING)
 		return;
-	if (c->state == ACCEPTING) {
-		assert(status); /* the connection has failed: on_accepted() will tell why */
-		return;
-	}
 	if (status) {
 		note(c, "nothing heard: %s", rpma_uv_strerror(f));
 		client_shut(c);
 		return;
 	}
+	assert(c->state == WAITING);
 	client_hear(c);
 }
 

@@ -19,8 +19,7 @@
 /* seconds from the start of the transfer; 0: it has not come to that */
 static double seconds(const struct pull *p, uint64_t until_ns)
 {
-	return until_ns > p->started_ns && p->started_ns ? (double)(until_ns - p->started_ns) / 1e9
-							 : 0;
+	return until_ns > p->started_ns ? (double)(until_ns - p->started_ns) / 1e9 : 0;
 }
 
 static double rate(uint64_t bytes, double s)

@@ -305,23 +305,23 @@ static uint64_t written(void *data)
 
 static int failed_transfer(struct pull *p, int status)
 {
-	static const char *const stages[] = {
-		[RPMA_UV_STAGE_NONE] = "transfer",
-		[RPMA_UV_STAGE_READ] = "read",
-		[RPMA_UV_STAGE_CHUNK] = "chunk",
-		[RPMA_UV_STAGE_WRITE] = "write",
-		[RPMA_UV_STAGE_SYNC] = "sync",
+	static const struct {
+		const char *name;
+		enum exit_code code;
+	} stages[] = {
+		[RPMA_UV_STAGE_READ] = { "read", EXIT_REMOTE },
+		[RPMA_UV_STAGE_CHUNK] = { "chunk", EXIT_REMOTE },
+		[RPMA_UV_STAGE_WRITE] = { "write", EXIT_STORAGE },
+		[RPMA_UV_STAGE_SYNC] = { "sync", EXIT_STORAGE },
 	};
 	rpma_uv_transfer_error_t error = { 0 };
-	enum exit_code code = EXIT_REMOTE;
 
 	rpma_uv_transfer_error(p->transfer, &error);
 	if (error.stage == RPMA_UV_STAGE_NONE)
 		return pull_failed(p, status == UV_ENOMEM ? EXIT_RESOURCES : EXIT_REMOTE,
 			"transfer", status, "%s", reason(status));
-	if (error.stage == RPMA_UV_STAGE_WRITE || error.stage == RPMA_UV_STAGE_SYNC)
-		code = EXIT_STORAGE;
-	return pull_failed_at(p, code, stages[error.stage], error.offset, error.status);
+	return pull_failed_at(
+		p, stages[error.stage].code, stages[error.stage].name, error.offset, error.status);
 }
 
 static int transfer(struct pull *p)

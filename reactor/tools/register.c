@@ -20,7 +20,7 @@ int register_memory(struct rpma_peer *peer, void *base, size_t size, int usage, 
 		return 0;
 
 	int error = ret == RPMA_E_PROVIDER ? errno : ENOMEM;
-	struct rlimit limit = { 0 };
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
 	char hint[96] = "";
 	(void)getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (error == ENOMEM && limit.rlim_cur != RLIM_INFINITY)

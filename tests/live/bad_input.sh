@@ -61,6 +61,7 @@ expect 4 'no such file' serve --file "$TMP/missing" --listen "$ADDR:7317"
 expect 4 'directory|regular' serve --file "$TMP/directory" --listen "$ADDR:7317"
 expect 2 'in use' serve --memory 1M --listen "$ADDR:7315"
 expect 2 '10.9.9.99|not avail|cannot assign|device' serve --memory 1M --listen 10.9.9.99:7317
+expect 2 'no RDMA device.*0.0.0.0' serve --memory 1M --listen 0.0.0.0:7317
 expect 2 'no RDMA device.*localhost|numeric' serve --memory 1M --listen localhost:7317
 
 umount "$TMP/read-only"

@@ -29,22 +29,25 @@ faulty mmap=ENOMEM 7 'cannot get 1048576 bytes of memory' "${memory[@]}"
 faulty uv_loop_init=EMFILE 7 'too many open files' "${memory[@]}"
 faulty rpma_uv_reactor_init=EMFILE 7 'too many open files' "${memory[@]}"
 faulty rpma_uv_peer_new=ENOMEM 7 "$ADDR: not enough memory" "${memory[@]}"
+faulty rpma_uv_peer_new=EADDRNOTAVAIL 2 "no RDMA device has the address $ADDR" "${memory[@]}"
+faulty rpma_uv_peer_new=ENODEV 2 "no RDMA device has the address $ADDR" "${memory[@]}"
 faulty rpma_uv_peer_new=EACCES 2 "$ADDR: permission denied" "${memory[@]}"
 faulty rpma_mr_reg@1=EPERM 7 'cannot register 1048576 bytes: operation not permitted$' "${memory[@]}"
 faulty rpma_mr_reg@2=EPERM 7 'for messages: operation not permitted$' "${memory[@]}"
 ulimit -Sl 512
 faulty rpma_mr_reg@1=ENOMEM 7 'cannot register 1048576 bytes: not enough memory .*limit.*524288 bytes' "${memory[@]}"
-if ulimit -l unlimited 2>/dev/null; then
-	faulty rpma_mr_reg@1=ENOMEM 7 'cannot register 1048576 bytes: not enough memory$' "${memory[@]}"
-fi
+faulty 'rpma_mr_reg@1=ENOMEM;getrlimit=EPERM' 7 'cannot register 1048576 bytes: not enough memory$' "${memory[@]}"
 
 # ---- pull: the server is an honest one
 start_serve --file "$TMP/source" --listen "$to" --verbose
 pull=(pull --quiet --verify --chunk 4K "$to" "$NVME/copy")
 faulty uv_loop_init=EMFILE 7 'loop: too many open files' "${pull[@]}"
 faulty rpma_uv_reactor_init=EMFILE 7 'reactor: too many open files' "${pull[@]}"
+faulty rpma_uv_peer_new=EADDRNOTAVAIL 2 "lookup: no RDMA device leads to $ADDR" "${pull[@]}"
+faulty rpma_uv_peer_new=ENODEV 2 "lookup: no RDMA device leads to $ADDR" "${pull[@]}"
 faulty rpma_uv_peer_new=ENOMEM 7 'lookup: .*not enough memory' "${pull[@]}"
 faulty rpma_mr_reg=EPERM 7 'connect: .*operation not permitted' "${pull[@]}"
+faulty rpma_mr_reg=ENOMEM 7 'connect: .*not enough memory' "${pull[@]}"
 faulty rpma_uv_conn_new=ENOMEM 7 'connect: .*not enough memory' "${pull[@]}"
 faulty rpma_uv_connect=ENOMEM 7 'connect: not enough memory' "${pull[@]}"
 faulty rpma_uv_send=ECONNRESET 5 'exchange: connection reset' "${pull[@]}"

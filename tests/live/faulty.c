@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,6 +198,7 @@ ERRNO(int, EVP_DigestUpdate, (EVP_MD_CTX * ctx, const void *data, size_t len), (
 ERRNO(int, EVP_DigestFinal_ex, (EVP_MD_CTX * ctx, unsigned char *digest, unsigned *len),
 	(ctx, digest, len), 0)
 ERRNO(int, fstat, (int fd, struct stat *st), (fd, st), -1)
+ERRNO(int, getrlimit, (__rlimit_resource_t resource, struct rlimit *limit), (resource, limit), -1)
 ERRNO(ssize_t, getrandom, (void *buf, size_t len, unsigned flags), (buf, len, flags), -1)
 ERRNO(void *, mmap, (void *addr, size_t len, int prot, int flags, int fd, off_t offset),
 	(addr, len, prot, flags, fd, offset), MAP_FAILED)
@@ -207,7 +209,7 @@ ERRNO(int, uv_fs_rename,
 	(loop, req, from, to, cb), -error)
 ERRNO(int, rpma_mr_reg,
 	(struct rpma_peer * peer, void *ptr, size_t size, int usage, struct rpma_mr_local **mr_ptr),
-	(peer, ptr, size, usage, mr_ptr), RPMA_E_PROVIDER)
+	(peer, ptr, size, usage, mr_ptr), error == ENOMEM ? RPMA_E_NOMEM : RPMA_E_PROVIDER)
 ERRNO(int, rpma_utils_get_ibv_context,
 	(const char *addr, enum rpma_util_ibv_context_type type, struct ibv_context **ctx_ptr),
 	(addr, type, ctx_ptr), RPMA_E_PROVIDER)

@@ -33,6 +33,18 @@ unheard 4 'cannot write to standard output' pull --json "$to" "$NVME/output"
 (( $(stat -c %s "$NVME/output") == 1 << 20 )) || fail "no file"
 unheard 3 'exchange: refused' pull --json --offset 1G "$to" "$NVME/output"
 
+# a server that could not say that it listens serves, and owns up to it at its end
+"$rpma" serve --memory 1M --listen "$ADDR:7335" >/dev/full 2>"$TMP/errors.serve" &
+server=$!
+lib_started+=("$server")
+until "$rpma" pull --quiet "$ADDR:7335" "$NVME/output" 2>"$TMP/errors"; do
+	kill -0 "$server" || { cat "$TMP/errors.serve"; fail "the server has ended"; }
+done
+kill -TERM "$server"
+status=0
+wait "$server" || status=$?
+(( status == 4 )) && one_line "$TMP/errors.serve" || fail "serve ended with status $status"
+
 # a server whose log nobody reads any more serves on
 mkfifo "$TMP/pipe"
 exec 8<>"$TMP/pipe"

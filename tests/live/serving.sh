@@ -45,7 +45,9 @@ start_serve --file "$TMP/source" --listen "$to" --verbose
 pull=$!
 lib_started+=("$pull")
 wait_line "$serve_log" 'pulls 4294967296 bytes' "$serve_pid"
+stranger_stays
 stop_serve
+wait "$stranger" || { cat "$stranger_log"; fail "the stranger was not let go"; }
 status=0
 wait "$pull" || status=$?
 (( status == 5 )) || { cat "$TMP/errors"; fail "pull: status $status, not 5"; }
@@ -71,7 +73,11 @@ start_serve --memory 1M --listen "$to" --verbose
 unset SOFTVERBS_FAULTS
 expect 2 'connect: connection refused' pull "$to" "$NVME/served"
 expect 0 '' pull --quiet "$to" "$NVME/served"
-grep -q 'not accepted: .*not enough memory' "$serve_log" || { cat "$serve_log"; fail "nothing of a client not accepted"; }
+grep -q 'nothing heard: .*not enough memory' "$serve_log" || { cat "$serve_log"; fail "nothing of a client not heard"; }
+# a connection that takes no message is ended, not left to itself
+echo 'faults post_recv:fail@1=ENOMEM' >"$TMP/control.$serve_pid"
+expect 5 'exchange: .*connect' pull "$to" "$NVME/served"
+expect 0 '' pull --quiet "$to" "$NVME/served"
 # it is not told that this one is connected
 echo 'faults cm:drop=ESTABLISHED' >"$TMP/control.$serve_pid"
 stranger_stays

@@ -107,6 +107,9 @@ static void door(void)
 	bytes[0] ^= 1;
 	bytes[8]++;
 	turned_down("another version", &pd, CONTROL_CODE_VERSION);
+	bytes[8]--;
+	bytes[10] = CONTROL_WELCOME;
+	turned_down("another kind", &pd, CONTROL_CODE_FOREIGN);
 }
 
 /* ---- inside ---------------------------------------------------------------------------------- */

@@ -88,6 +88,11 @@ static void greeting__cut_off_anywhere(void **state)
 	for (size_t cut = 0; cut < len; cut++)
 		assert_int_equal(control_greeting_decode(&in, field, cut),
 			cut < 8 ? CONTROL_FOREIGN : CONTROL_LENGTH);
+
+	out.kind = CONTROL_REQUEST;
+	len = encode(&out, field);
+	for (size_t cut = 8; cut < len; cut++)
+		assert_int_equal(control_greeting_decode(&in, field, cut), CONTROL_LENGTH);
 }
 
 static void greeting__wrong_fields(void **state)
@@ -147,8 +152,8 @@ static void refuse__only_prints(void **state)
 	(void)state;
 	struct control_refusal refusal;
 
-	control_refuse(&refusal, CONTROL_CODE_NAME, "%s", "a\nb\x1b[2J\xc3\xa4");
-	assert_string_equal(refusal.text, "a?b?[2J??");
+	control_refuse(&refusal, CONTROL_CODE_NAME, "%s", "a\nb\x1b[2J\xc3\xa4\x7f");
+	assert_string_equal(refusal.text, "a?b?[2J???");
 }
 
 static void strerror__says_something(void **state)

@@ -128,15 +128,18 @@ static void want__other_ranges_are_computed(void **state)
 static void leave__others_wait_on(void **state)
 {
 	(void)state;
-	struct waiting one, two;
+	struct waiting one, two, three;
 
 	want(&one, 0, PIECE);
 	want(&two, 0, PIECE);
+	want(&three, 0, PIECE);
 	digest_leave(&one.waiter);
 	digest_leave(&one.waiter); /* waits for nothing: fine */
+	digest_leave(&three.waiter);
 	let_pieces_go(1);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_int_equal(one.told, 0);
+	assert_int_equal(three.told, 0);
 	assert_int_equal(two.told, 1);
 	assert_int_equal(two.status, 0);
 }
