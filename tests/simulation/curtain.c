@@ -139,7 +139,8 @@ void curtain_fall(void)
 
 	world.is_over = true;
 	uv_timer_stop(&world.tick);
-	if (chance(300)) {
+	/* a loop that stalls again and again does little in that time */
+	if (!world.is_stalling && chance(300)) {
 		cover("curtain: late");
 		check_lively();
 	}

@@ -89,13 +89,14 @@ void faults_begin(void)
 	world.max_msg = below(2) ? (size_t)1 << between(8, 13) : between(300, 6000);
 	snprintf(text, sizeof(text), "port:message=%zu", world.max_msg);
 	CHECK_OK(softverbs_faults(text));
+	world.is_stalling = chance(50);
 	/* all of them, since what is not named stays as it was in the world before */
 	snprintf(text, sizeof(text),
 		"fast_us=%u,slow=%u,slow_us=%u,split=%u,merge=%u,cut=%u,race=%u,spurious=%u,"
 		"shuffle=%u,stall=%u,stall_us=%u",
 		between(1, 200), below(2) ? 0 : below(300), 1 + below(20000), below(500),
 		below(500), below(500), below(300), below(200), below(500), below(30),
-		chance(50) ? 3000000 : 1 + below(20000));
+		world.is_stalling ? 3000000 : 1 + below(20000));
 	CHECK_OK(softverbs_seed_odds(text));
 }
 

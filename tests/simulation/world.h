@@ -181,6 +181,7 @@ struct world {
 	unsigned sequence;
 	size_t max_msg; /* of the port */
 	char faults[256]; /* their orders */
+	bool is_stalling; /* the loop, for seconds */
 	bool is_narrow; /* much happens on one connection, and little else */
 	bool has_faults;
 	bool may_refuse; /* the device: what is posted */
