@@ -29,7 +29,7 @@ static void reason__of_the_system_alone(void **state)
 static void reason__of_nobody(void **state)
 {
 	(void)state;
-	assert_string_equal(reason(-4000), strerror(4000));
+	assert_non_null(strstr(reason(-4000), "4000"));
 	assert_non_null(strstr(reason_name(-4000), "-4000"));
 }
 
