@@ -68,6 +68,14 @@ static void on_request(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
 		(void)rpma_uv_reject(req, NULL, NULL);
 }
 
+static void on_served(rpma_uv_ep_t *ep, rpma_uv_conn_req_t *req, void *data)
+{
+	struct stage *s = data;
+
+	(void)ep;
+	rpma_uv_release(rpma_uv_accept(req, NULL, world_conn(s->w, &s->w->server, 0, 0), NULL));
+}
+
 static void listen_on(struct stage *s, rpma_uv_ep_t **ep)
 {
 	CHECK_OK(
@@ -147,6 +155,9 @@ void stage_set(struct stage *s, struct world *w)
 	CHECK_OK(rpma_uv_srq_new(r, w->peer, 4, &s->close_srq));
 	listen_on(s, &s->unref_ep);
 	listen_on(s, &s->close_ep);
+	CHECK_OK(rpma_uv_listen(
+		&w->server, w->peer, world_addr(), "0", 0, on_served, s, &s->serving_ep));
+	snprintf(s->serving_port, sizeof(s->serving_port), "%u", rpma_uv_ep_port(s->serving_ep));
 	requests_set(s);
 	storage_set(s);
 	futures_set(s);
@@ -350,15 +361,16 @@ static void call_conn_set_srq(struct stage *s)
 
 static void call_connect(struct stage *s)
 {
-	begin(s, CALL(rpma_uv_connect(s->connecting, room(s), world_addr(), s->w->port, NULL)));
+	begin(s,
+		CALL(rpma_uv_connect(s->connecting, room(s), world_addr(), s->serving_port, NULL)));
 }
 
 static void call_reconnect(struct stage *s)
 {
 	const rpma_uv_reconnect_opts_t opts = { .size = sizeof(opts), .attempts = 1, .seed = 1 };
 
-	begin(s, CALL(rpma_uv_reconnect(&s->w->client, room(s), s->w->peer, NULL, "localhost",
-			 s->w->port, NULL, &opts, &s->reconnected)));
+	begin(s, CALL(rpma_uv_reconnect(&s->w->client, room(s), s->w->peer, NULL, world_addr(),
+			 s->serving_port, NULL, &opts, &s->reconnected)));
 }
 
 static void call_listen(struct stage *s)

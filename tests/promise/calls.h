@@ -26,6 +26,8 @@ struct stage {
 	rpma_uv_conn_t *sharing;
 	rpma_uv_conn_req_t *accept_req, *reject_req, *look_req;
 	rpma_uv_ep_t *ep, *unref_ep, *close_ep;
+	rpma_uv_ep_t *serving_ep; /* whose requests are accepted, at this port */
+	char serving_port[8];
 	rpma_uv_srq_t *srq, *close_srq;
 	rpma_uv_pool_t *pool, *close_pool;
 	rpma_uv_buf_t *buf;

@@ -16,6 +16,7 @@
 /* a few turns post what was called, and notice what has completed meanwhile */
 #define GLANCE_TURNS 4
 
+const struct promise_check *promise_now;
 enum wires promise_wire;
 uint64_t promise_seed;
 unsigned promise_inside;
@@ -317,44 +318,52 @@ static void run_world(const struct promise_check *check, uint64_t seed)
 		CHECK_OK(softverbs_faults(NULL));
 }
 
-static void run_check(const char *number, const struct promise_check *check)
+static bool run_check(const struct promise_check *check, const char *name)
 {
 	static char who[256];
 	unsigned long long first = SEED_FIRST, count = SEED_COUNT;
 
+	promise_now = check;
 	if (check->wires != 0 && !(check->wires & promise_wire)) {
-		printf("--     %s %s: cannot be seen on this device\n", number, check->says);
-		return;
+		printf("--     %s: cannot be seen on this device\n", name);
+		return false;
 	}
 	if (promise_wire != ON_SEEDS) {
-		snprintf(who, sizeof(who), "not ok %s %s\n", number, check->says);
+		snprintf(who, sizeof(who), "not ok %s\n", name);
 		live_who = who;
 		run_world(check, 0);
-		printf("ok     %s %s\n", number, check->says);
-		return;
+		printf("ok     %s\n", name);
+		return true;
 	}
 	if (getenv("PROMISE_SEEDS") != NULL)
 		CHECK_INT(sscanf(getenv("PROMISE_SEEDS"), "%llu %llu", &first, &count), 2);
 	for (uint64_t seed = first; seed < first + count; seed++) {
-		snprintf(who, sizeof(who), "not ok %s %s, seed %" PRIu64 "\n", number, check->says,
-			seed);
+		snprintf(who, sizeof(who), "not ok %s, seed %" PRIu64 "\n", name, seed);
 		live_who = who;
 		CHECK_OK(softverbs_seed_restart(seed));
 		run_world(check, seed);
 	}
 	CHECK_OK(softverbs_seed_restart(0));
-	printf("ok     %s %s, %llu seeds\n", number, check->says, count);
+	printf("ok     %s, %llu seeds\n", name, count);
+	return true;
 }
 
 int promise_main(int argc, char *argv[], const char *number, const struct promise_check checks[],
 	unsigned count)
 {
+	unsigned ran = 0;
+	char name[192];
+
 	/* what was proven before the process is killed shall be seen */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	promise_wire = wire_here();
 	for (unsigned i = 0; i < count; i++) {
-		if (argc < 2 || strstr(checks[i].says, argv[1]) != NULL)
-			run_check(number, &checks[i]);
+		const char *subject = checks[i].subject;
+
+		snprintf(name, sizeof(name), "%s %s%s%s", number, subject != NULL ? subject : "",
+			subject != NULL ? ": " : "", checks[i].says);
+		if (argc < 2 || strstr(name, argv[1]) != NULL)
+			ran += run_check(&checks[i], name);
 	}
-	return 0;
+	return ran > 0 ? 0 : LIVE_SKIP;
 }

@@ -46,8 +46,10 @@ struct promise_check {
 	const char *says; /* the sentence */
 	void (*run)(struct world *w);
 	unsigned wires; /* where it can be seen; 0: all */
+	const char *subject; /* what it says that of; NULL: nothing in particular */
 };
 
+extern const struct promise_check *promise_now; /* the one that runs */
 extern enum wires promise_wire; /* of this process */
 extern uint64_t promise_seed; /* of this world; 0 where there are none */
 
