@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "promise.h"
-#include "softverbs.h"
+#include "../softverbs/softverbs.h"
 
 #define LEN 16384
 #define N   24

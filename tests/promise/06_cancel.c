@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "promise.h"
-#include "softverbs_seed.h"
+#include "../softverbs/softverbs_seed.h"
 
 #define LEN 512
 

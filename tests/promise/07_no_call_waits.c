@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "calls.h"
-#include "softverbs.h"
+#include "../softverbs/softverbs.h"
 
 #define POOL_THREADS 4 /* libuv's, unless UV_THREADPOOL_SIZE says more */
 

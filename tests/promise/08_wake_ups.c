@@ -16,10 +16,12 @@
 #include <unistd.h>
 
 #include "promise.h"
-#include "softverbs.h"
-#include "softverbs_seed.h"
+#include "../softverbs/softverbs.h"
+#include "../softverbs/softverbs_seed.h"
 
-#define LEN 256
+#define LEN       256
+#define SECOND_MS 1000
+#define HOUR_MS   3600000
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
@@ -72,8 +74,8 @@ static void on_timer(uv_timer_t *timer)
 	uv_close((uv_handle_t *)timer, NULL);
 }
 
-/* so many wake-ups, and looks without a sleep, that are not the timer's */
-static void idle(struct world *w)
+/* one wake-up, which is the timer's, and not even a look without a sleep */
+static void idle_for(struct world *w, uint64_t ms)
 {
 	bool is_over = false;
 	uv_timer_t timer;
@@ -85,14 +87,19 @@ static void idle(struct world *w)
 	timer.data = &is_over;
 	loop_thread = pthread_self();
 	spins = stats_of(&w->client).spins;
-	(void)uv_run(&w->loop, UV_RUN_NOWAIT); /* sleeping is safe after this one */
-	CHECK_OK(uv_timer_start(&timer, on_timer, promise_wire == ON_SEEDS ? 3600000 : 1000, 0));
+	CHECK_OK(uv_timer_start(&timer, on_timer, ms, 0));
+	world_glance(w); /* and sleeping has become safe */
 	wake_ups = looks = 0;
 	UNTIL(w, is_over);
 	CHECK_INT(wake_ups, 1);
 	CHECK_INT(looks, 0);
 	CHECK_INT(stats_of(&w->client).spins, spins);
 	world_glance(w); /* the timer is closed */
+}
+
+static void idle(struct world *w)
+{
+	idle_for(w, promise_wire == ON_SEEDS ? HOUR_MS : SECOND_MS);
 }
 
 /* the reactors do not spin, or as they do by default */
@@ -197,7 +204,7 @@ static void under_way(struct world *w)
 	watch(CALL(rpma_uv_file_read(file, &file_read.op, &buf, 1, 0)), &file_read.done);
 	CHECK_OK(softverbs_faults("withhold=peer"));
 	op_read(w, p.c, &read, 0, LEN);
-	idle(w);
+	idle_for(w, SECOND_MS); /* in an hour the device would give it up */
 	CHECK_INT(read.done.times + file_read.done.times, 0);
 	CHECK_OK(softverbs_faults(NULL));
 	ENDS(w, read, 0);

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "promise.h"
-#include "softverbs.h"
-#include "softverbs_seed.h"
+#include "../softverbs/softverbs.h"
+#include "../softverbs/softverbs_seed.h"
 
 #define SEED_FIRST 1
 #define SEED_COUNT 12
