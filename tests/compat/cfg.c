@@ -4,7 +4,6 @@
 /* cfg.c - the three configurations: of a peer, a connection, a shared receive queue */
 
 #include <limits.h>
-#include <string.h>
 
 #include "compat.h"
 
@@ -125,14 +124,27 @@ const struct check peer_cfg_checks[] = {
 
 /* ---- conn_cfg -------------------------------------------------------------------------------- */
 
+enum { CQ, RCQ, SQ, RQ, QUEUES };
+
+static const struct {
+	const char *name;
+	int (*set)(struct rpma_conn_cfg *cfg, uint32_t size);
+	int (*get)(const struct rpma_conn_cfg *cfg, uint32_t *size);
+} queues[QUEUES] = {
+	[CQ] = { "cq_size", rpma_conn_cfg_set_cq_size, rpma_conn_cfg_get_cq_size },
+	[RCQ] = { "rcq_size", rpma_conn_cfg_set_rcq_size, rpma_conn_cfg_get_rcq_size },
+	[SQ] = { "sq_size", rpma_conn_cfg_set_sq_size, rpma_conn_cfg_get_sq_size },
+	[RQ] = { "rq_size", rpma_conn_cfg_set_rq_size, rpma_conn_cfg_get_rq_size },
+};
+
 struct values {
 	int timeout_ms;
-	uint32_t cq_size, rcq_size, sq_size, rq_size;
+	uint32_t size[QUEUES];
 	bool shared;
 	struct rpma_srq *srq;
 };
 
-static const struct values defaults = { 1000, 10, 0, 10, 10, false, NULL };
+static const struct values defaults = { 1000, { 10, 0, 10, 10 }, false, NULL };
 
 static struct rpma_conn_cfg *conn_cfg(void)
 {
@@ -148,17 +160,13 @@ static void has(const struct rpma_conn_cfg *cfg, const struct values *values)
 	struct values got = { .srq = UNTOUCHED };
 
 	MUST_EQ(rpma_conn_cfg_get_timeout(cfg, &got.timeout_ms), 0);
-	MUST_EQ(rpma_conn_cfg_get_cq_size(cfg, &got.cq_size), 0);
-	MUST_EQ(rpma_conn_cfg_get_rcq_size(cfg, &got.rcq_size), 0);
-	MUST_EQ(rpma_conn_cfg_get_sq_size(cfg, &got.sq_size), 0);
-	MUST_EQ(rpma_conn_cfg_get_rq_size(cfg, &got.rq_size), 0);
 	MUST_EQ(rpma_conn_cfg_get_compl_channel(cfg, &got.shared), 0);
 	MUST_EQ(rpma_conn_cfg_get_srq(cfg, &got.srq), 0);
 	MUST_EQ(got.timeout_ms, values->timeout_ms);
-	MUST_EQ(got.cq_size, values->cq_size);
-	MUST_EQ(got.rcq_size, values->rcq_size);
-	MUST_EQ(got.sq_size, values->sq_size);
-	MUST_EQ(got.rq_size, values->rq_size);
+	for (int i = 0; i < QUEUES; i++) {
+		MUST_EQ(queues[i].get(cfg, &got.size[i]), 0);
+		check_equal(__FILE__, __LINE__, queues[i].name, got.size[i], values->size[i]);
+	}
 	MUST_EQ(got.shared, values->shared);
 	MUST(got.srq == values->srq);
 }
@@ -190,15 +198,15 @@ static void conn_timeout(void)
 }
 
 /* a queue's size, set from 0 to the largest, with an eye on all others */
-static void size_of(int (*set)(struct rpma_conn_cfg *cfg, uint32_t size), size_t field)
+static void size_of(int queue)
 {
 	static const uint32_t good[] = { 0, 1, 20, 1u << 31, UINT32_MAX };
 	struct rpma_conn_cfg *cfg = conn_cfg();
 	struct values values = defaults;
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		memcpy((char *)&values + field, &good[i], sizeof(good[i]));
-		MUST_EQ(set(cfg, good[i]), 0);
+		values.size[queue] = good[i];
+		MUST_EQ(queues[queue].set(cfg, good[i]), 0);
 		has(cfg, &values);
 	}
 	MUST_EQ(rpma_conn_cfg_delete(&cfg), 0);
@@ -206,22 +214,22 @@ static void size_of(int (*set)(struct rpma_conn_cfg *cfg, uint32_t size), size_t
 
 static void conn_cq_size(void)
 {
-	size_of(rpma_conn_cfg_set_cq_size, offsetof(struct values, cq_size));
+	size_of(CQ);
 }
 
 static void conn_rcq_size(void)
 {
-	size_of(rpma_conn_cfg_set_rcq_size, offsetof(struct values, rcq_size));
+	size_of(RCQ);
 }
 
 static void conn_sq_size(void)
 {
-	size_of(rpma_conn_cfg_set_sq_size, offsetof(struct values, sq_size));
+	size_of(SQ);
 }
 
 static void conn_rq_size(void)
 {
-	size_of(rpma_conn_cfg_set_rq_size, offsetof(struct values, rq_size));
+	size_of(RQ);
 }
 
 static void conn_channel(void)
@@ -274,10 +282,9 @@ static void conn_null(void)
 	MUST_EQ(rpma_conn_cfg_delete(NULL), RPMA_E_INVAL);
 	MUST_EQ(rpma_conn_cfg_delete(&none), 0);
 	MUST_EQ(rpma_conn_cfg_set_timeout(NULL, 1), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_set_cq_size(NULL, 1), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_set_rcq_size(NULL, 1), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_set_sq_size(NULL, 1), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_set_rq_size(NULL, 1), RPMA_E_INVAL);
+	for (int i = 0; i < QUEUES; i++)
+		check_equal(
+			__FILE__, __LINE__, queues[i].name, queues[i].set(NULL, 1), RPMA_E_INVAL);
 	MUST_EQ(rpma_conn_cfg_set_compl_channel(NULL, true), RPMA_E_INVAL);
 	MUST_EQ(rpma_conn_cfg_set_srq(NULL, (struct rpma_srq *)0xCD12), RPMA_E_INVAL);
 }
@@ -292,14 +299,12 @@ static void conn_getters_null(void)
 
 	MUST_EQ(rpma_conn_cfg_get_timeout(NULL, &timeout_ms), RPMA_E_INVAL);
 	MUST_EQ(rpma_conn_cfg_get_timeout(cfg, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_get_cq_size(NULL, &size), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_get_cq_size(cfg, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_get_rcq_size(NULL, &size), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_get_rcq_size(cfg, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_get_sq_size(NULL, &size), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_get_sq_size(cfg, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_get_rq_size(NULL, &size), RPMA_E_INVAL);
-	MUST_EQ(rpma_conn_cfg_get_rq_size(cfg, NULL), RPMA_E_INVAL);
+	for (int i = 0; i < QUEUES; i++) {
+		check_equal(__FILE__, __LINE__, queues[i].name, queues[i].get(NULL, &size),
+			RPMA_E_INVAL);
+		check_equal(
+			__FILE__, __LINE__, queues[i].name, queues[i].get(cfg, NULL), RPMA_E_INVAL);
+	}
 	MUST_EQ(rpma_conn_cfg_get_compl_channel(NULL, &shared), RPMA_E_INVAL);
 	MUST_EQ(rpma_conn_cfg_get_compl_channel(cfg, NULL), RPMA_E_INVAL);
 	MUST_EQ(rpma_conn_cfg_get_srq(NULL, &srq), RPMA_E_INVAL);

@@ -36,6 +36,16 @@ static void padded(const struct rpma_conn_private_data *pdata, const char *text,
 	MUST(zeroed((const uint8_t *)pdata->ptr + len, size - len));
 }
 
+/* there is no private data, not even zeroes */
+static void data_none(const struct rpma_conn *conn)
+{
+	struct rpma_conn_private_data pdata = { UNTOUCHED, 42 };
+
+	MUST_EQ(rpma_conn_get_private_data(conn, &pdata), 0);
+	MUST(pdata.ptr == NULL);
+	MUST_EQ(pdata.len, 0);
+}
+
 /* ---- endpoints ------------------------------------------------------------------------------- */
 
 static void ep_listen(void)
@@ -364,7 +374,6 @@ static void req_connect_invalid(void)
 /* how the server can end a request, and the client hears the same */
 static void rejected_by(void (*end)(struct ends *e))
 {
-	struct rpma_conn_private_data pdata = { UNTOUCHED, 42 };
 	struct ends e;
 
 	ends_open(&e);
@@ -374,9 +383,7 @@ static void rejected_by(void (*end)(struct ends *e))
 	end(&e);
 	MUST(e.s.req == NULL);
 	event_expect(e.c.conn, RPMA_CONN_REJECTED);
-	MUST_EQ(rpma_conn_get_private_data(e.c.conn, &pdata), 0);
-	MUST(pdata.ptr == NULL);
-	MUST_EQ(pdata.len, 0);
+	data_none(e.c.conn);
 	ends_close(&e);
 }
 
@@ -416,7 +423,6 @@ static void req_rejected_bad_data(void)
 
 static void req_nobody(void)
 {
-	struct rpma_conn_private_data pdata = { UNTOUCHED, 42 };
 	struct ends e;
 
 	ends_open(&e);
@@ -424,9 +430,7 @@ static void req_nobody(void)
 	ends_request(&e, NULL);
 	ends_call(&e, NULL);
 	event_expect(e.c.conn, RPMA_CONN_REJECTED);
-	MUST_EQ(rpma_conn_get_private_data(e.c.conn, &pdata), 0);
-	MUST(pdata.ptr == NULL);
-	MUST_EQ(pdata.len, 0);
+	data_none(e.c.conn);
 	ends_close(&e);
 }
 
@@ -461,9 +465,7 @@ static void conn_data(void)
 	ends_open(&e);
 	ends_request(&e, NULL);
 	ends_call(&e, NULL);
-	MUST_EQ(rpma_conn_get_private_data(e.c.conn, &got), 0);
-	MUST(got.ptr == NULL);
-	MUST_EQ(got.len, 0);
+	data_none(e.c.conn);
 	ends_take(&e, NULL);
 	ends_accept(&e, &sent);
 	ends_established(&e);
@@ -537,16 +539,21 @@ static void conn_empty(void)
 	ends_close(&e);
 }
 
+static void closed_by(struct rpma_conn *first, struct rpma_conn *second)
+{
+	MUST_EQ(rpma_conn_disconnect(first), 0);
+	event_expect(second, RPMA_CONN_CLOSED);
+	/* it is over; that the other one disconnects, too, is no error, and the first one's answer */
+	MUST_EQ(rpma_conn_disconnect(second), 0);
+	event_expect(first, RPMA_CONN_CLOSED);
+}
+
 static void conn_closed(void)
 {
 	struct ends e;
 
 	ends_connect(&e, NULL, NULL);
-	MUST_EQ(rpma_conn_disconnect(e.c.conn), 0);
-	event_expect(e.s.conn, RPMA_CONN_CLOSED);
-	/* it is over; that the other one disconnects, too, is no error, and the first one's answer */
-	MUST_EQ(rpma_conn_disconnect(e.s.conn), 0);
-	event_expect(e.c.conn, RPMA_CONN_CLOSED);
+	closed_by(e.c.conn, e.s.conn);
 	ends_close(&e);
 }
 
@@ -555,10 +562,7 @@ static void conn_closed_by_server(void)
 	struct ends e;
 
 	ends_connect(&e, NULL, NULL);
-	MUST_EQ(rpma_conn_disconnect(e.s.conn), 0);
-	event_expect(e.c.conn, RPMA_CONN_CLOSED);
-	MUST_EQ(rpma_conn_disconnect(e.c.conn), 0);
-	event_expect(e.s.conn, RPMA_CONN_CLOSED);
+	closed_by(e.s.conn, e.c.conn);
 	ends_close(&e);
 }
 

@@ -182,7 +182,29 @@ static void empty_messages(void)
 
 /* ---- invalid --------------------------------------------------------------------------------- */
 
-static void read_invalid(void)
+/* a read or a write of either kind */
+typedef int transfer(struct rpma_conn *conn, struct rpma_mr_local *mr, size_t at,
+	struct rpma_mr_remote *theirs, size_t their_at, size_t len, int flags);
+
+static int transfer_read(struct rpma_conn *conn, struct rpma_mr_local *mr, size_t at,
+	struct rpma_mr_remote *theirs, size_t their_at, size_t len, int flags)
+{
+	return rpma_read(conn, mr, at, theirs, their_at, len, flags, NULL);
+}
+
+static int transfer_write(struct rpma_conn *conn, struct rpma_mr_local *mr, size_t at,
+	struct rpma_mr_remote *theirs, size_t their_at, size_t len, int flags)
+{
+	return rpma_write(conn, theirs, their_at, mr, at, len, flags, NULL);
+}
+
+static int transfer_write_imm(struct rpma_conn *conn, struct rpma_mr_local *mr, size_t at,
+	struct rpma_mr_remote *theirs, size_t their_at, size_t len, int flags)
+{
+	return rpma_write_with_imm(conn, theirs, their_at, mr, at, len, flags, 1, NULL);
+}
+
+static void transfer_invalid(transfer *call)
 {
 	struct ends e;
 
@@ -190,53 +212,30 @@ static void read_invalid(void)
 	struct rpma_conn *conn = e.c.conn;
 	struct rpma_mr_local *mr = e.c.mr;
 	struct rpma_mr_remote *theirs = e.c.theirs;
-	MUST_EQ(rpma_read(NULL, mr, 0, theirs, 0, 8, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_read(conn, mr, 0, theirs, 0, 8, 0, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_read(conn, NULL, 0, theirs, 0, 8, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_read(conn, mr, 0, NULL, 0, 8, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_read(conn, NULL, 1, NULL, 0, 0, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_read(conn, NULL, 0, NULL, 1, 0, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_read(conn, NULL, 0, NULL, 0, 1, ALWAYS, NULL), RPMA_E_INVAL);
+	MUST_EQ(call(NULL, mr, 0, theirs, 0, 8, ALWAYS), RPMA_E_INVAL);
+	MUST_EQ(call(conn, mr, 0, theirs, 0, 8, 0), RPMA_E_INVAL);
+	MUST_EQ(call(conn, NULL, 0, theirs, 0, 8, ALWAYS), RPMA_E_INVAL);
+	MUST_EQ(call(conn, mr, 0, NULL, 0, 8, ALWAYS), RPMA_E_INVAL);
+	MUST_EQ(call(conn, NULL, 1, NULL, 0, 0, ALWAYS), RPMA_E_INVAL);
+	MUST_EQ(call(conn, NULL, 0, NULL, 1, 0, ALWAYS), RPMA_E_INVAL);
+	MUST_EQ(call(conn, NULL, 0, NULL, 0, 1, ALWAYS), RPMA_E_INVAL);
 	completion_none(e.c.cq);
 	ends_close(&e);
+}
+
+static void read_invalid(void)
+{
+	transfer_invalid(transfer_read);
 }
 
 static void write_invalid(void)
 {
-	struct ends e;
-
-	ends_connect(&e, NULL, NULL);
-	struct rpma_conn *conn = e.c.conn;
-	struct rpma_mr_local *mr = e.c.mr;
-	struct rpma_mr_remote *theirs = e.c.theirs;
-	MUST_EQ(rpma_write(NULL, theirs, 0, mr, 0, 8, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write(conn, theirs, 0, mr, 0, 8, 0, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write(conn, theirs, 0, NULL, 0, 8, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write(conn, NULL, 0, mr, 0, 8, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write(conn, NULL, 1, NULL, 0, 0, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write(conn, NULL, 0, NULL, 1, 0, ALWAYS, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write(conn, NULL, 0, NULL, 0, 1, ALWAYS, NULL), RPMA_E_INVAL);
-	completion_none(e.c.cq);
-	ends_close(&e);
+	transfer_invalid(transfer_write);
 }
 
 static void write_imm_invalid(void)
 {
-	struct ends e;
-
-	ends_connect(&e, NULL, NULL);
-	struct rpma_conn *conn = e.c.conn;
-	struct rpma_mr_local *mr = e.c.mr;
-	struct rpma_mr_remote *theirs = e.c.theirs;
-	MUST_EQ(rpma_write_with_imm(NULL, theirs, 0, mr, 0, 8, ALWAYS, 1, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write_with_imm(conn, theirs, 0, mr, 0, 8, 0, 1, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write_with_imm(conn, theirs, 0, NULL, 0, 8, ALWAYS, 1, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write_with_imm(conn, NULL, 0, mr, 0, 8, ALWAYS, 1, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write_with_imm(conn, NULL, 1, NULL, 0, 0, ALWAYS, 1, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write_with_imm(conn, NULL, 0, NULL, 1, 0, ALWAYS, 1, NULL), RPMA_E_INVAL);
-	MUST_EQ(rpma_write_with_imm(conn, NULL, 0, NULL, 0, 1, ALWAYS, 1, NULL), RPMA_E_INVAL);
-	completion_none(e.c.cq);
-	ends_close(&e);
+	transfer_invalid(transfer_write_imm);
 }
 
 static void messages_invalid(void)
