@@ -343,7 +343,7 @@ static bool is_sync_worth_it(const rpma_uv_transfer_t *t)
 	       t->error.stage != RPMA_UV_STAGE_SYNC &&
 	       (t->opts.durability == RPMA_UV_DURABILITY_GROUP ||
 		       t->opts.durability == RPMA_UV_DURABILITY_FINAL) &&
-	       chunk_start(t, t->prefix) > t->stat.watermark && rpma_uv__file_status(t->file) == 0;
+	       chunk_start(t, t->prefix) > t->stat.watermark;
 }
 
 static bool is_sync_due(const rpma_uv_transfer_t *t)

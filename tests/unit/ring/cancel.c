@@ -84,14 +84,15 @@ static void cancel__too_late(void **state)
 /* done before the request to cancel it was prepared: nothing is left to be cancelled */
 static void cancel__done_before_the_flush(void **state)
 {
-	struct probe probe;
-	uint64_t value;
-	int fd = eventfd(0, EFD_CLOEXEC);
+	struct probe probe, other;
+	uint64_t value, nothing;
+	int fd = eventfd(0, EFD_CLOEXEC), other_fd = eventfd(0, EFD_CLOEXEC);
 
 	(void)state;
 	turn_open(&turn, NULL);
 	probe_ring(&turn);
 	probe_read(&turn, &probe, fd, &value);
+	probe_read(&turn, &other, other_fd, &nothing);
 	rpma_uv__ring_flush(turn.r);
 	assert_int_equal(eventfd_write(fd, 5), 0);
 	rpma_uv__ring_cancel(turn.r, &probe.io);
@@ -102,8 +103,14 @@ static void cancel__done_before_the_flush(void **state)
 	assert_int_equal(value, 5);
 	assert_false(rpma_uv__ring_has_queued(turn.r));
 	turn_for(&turn, 2);
-	assert_int_equal(turn_stats(&turn).ring_submitted, 1);
+	assert_int_equal(turn_stats(&turn).ring_submitted, 2);
+	/* the next one is */
+	rpma_uv__ring_cancel(turn.r, &other.io);
+	turn_until(&turn, &other.done);
+	assert_int_equal(other.res, -ECANCELED);
+	assert_int_equal(turn_stats(&turn).ring_submitted, 3);
 	turn_close(&turn);
+	close(other_fd);
 	close(fd);
 }
 

@@ -281,6 +281,12 @@ static void cancel__file_closes(void **state)
 	turn_until(&turn, &closed);
 }
 
+static void on_other(rpma_uv_future_t *f, int status)
+{
+	assert_int_equal(status, UV_ECANCELED);
+	(*(unsigned *)f->data)++;
+}
+
 /* the reactor that closes has taken all along */
 static void after_reactor_close(void **state)
 {
@@ -312,12 +318,29 @@ static void cancel__reactor_closes(void **state)
 	}
 }
 
+/* nothing is begun while another drains */
 static void cancel__reactor_was_closed(void **state)
 {
+	const rpma_uv_remote_t src = { remote, 0 };
+	rpma_uv_transfer_t *other = NULL;
+	unsigned started, other_done = 0;
+	rpma_uv_op_t other_op;
+
 	arrange();
+	assert_int_equal(rpma_uv_transfer_new(pool, NULL, &other), 0);
+	wire.hold = true;
+	pull_start(BUFFERS / 2 * CHUNK);
+	started = wire.started;
 	uv_unref((uv_handle_t *)&wire.idle);
 	rpma_uv_reactor_close(&turn.reactor, turn_count, &turn.closed);
-	pull_start(LEN);
+	rpma_uv_then(rpma_uv_pull(other, &other_op, &conn, src, 1, file, 0), on_other, &other_done);
+	assert_int_equal(wire.started, started);
+	settle();
+	assert_int_equal(other_done, 1);
+	assert_int_equal(pull_done, 0);
+	wire_go();
+	turn_until(&turn, &turn.closed);
+	assert_int_equal(rpma_uv_transfer_delete(&other), 0);
 	after_reactor_close(state);
 }
 
