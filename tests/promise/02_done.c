@@ -275,6 +275,7 @@ static void reused(struct world *w)
 
 struct file_work {
 	rpma_uv_op_t op;
+	uv_buf_t buf;
 	char *bytes;
 	struct done done;
 };
@@ -318,9 +319,9 @@ static void file_writes(struct world *w)
 	for (unsigned i = 0; i < N; i++) {
 		works[i] = file_work_new();
 		memset(works[i]->bytes, (int)i + 1, LEN);
-		uv_buf_t buf = uv_buf_init(works[i]->bytes, LEN);
-		rpma_uv_then(
-			CALL(rpma_uv_file_write(file, &works[i]->op, &buf, 1, (int64_t)i * LEN, 0)),
+		works[i]->buf = uv_buf_init(works[i]->bytes, LEN);
+		rpma_uv_then(CALL(rpma_uv_file_write(
+				     file, &works[i]->op, &works[i]->buf, 1, (int64_t)i * LEN, 0)),
 			unmap, works[i]);
 	}
 	for (unsigned i = 0; i < N; i++) {

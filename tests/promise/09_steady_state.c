@@ -120,18 +120,22 @@ static void start_shared(unsigned slot)
 
 static char file_bytes[DEPTH][LEN];
 
+static uv_buf_t *buffer(unsigned slot)
+{
+	static uv_buf_t bufs[DEPTH];
+
+	bufs[slot] = uv_buf_init(file_bytes[slot], LEN);
+	return &bufs[slot];
+}
+
 static void start_file_write(unsigned slot)
 {
-	uv_buf_t buf = uv_buf_init(file_bytes[slot], LEN);
-
-	again(rpma_uv_file_write(run.file, room(slot), &buf, 1, slot * LEN, 0), slot);
+	again(rpma_uv_file_write(run.file, room(slot), buffer(slot), 1, slot * LEN, 0), slot);
 }
 
 static void start_file_read(unsigned slot)
 {
-	uv_buf_t buf = uv_buf_init(file_bytes[slot], LEN);
-
-	again(rpma_uv_file_read(run.file, room(slot), &buf, 1, slot * LEN), slot);
+	again(rpma_uv_file_read(run.file, room(slot), buffer(slot), 1, slot * LEN), slot);
 }
 
 static void start_file_sync(unsigned slot)
@@ -376,9 +380,7 @@ static void one_enter(struct world *w)
 	world_glance(w);
 	before = stats_of(&w->client);
 	for (unsigned i = 0; i < EACH; i++) {
-		uv_buf_t buf = uv_buf_init(file_bytes[0], LEN);
-
-		watch(CALL(rpma_uv_file_write(run.file, &ops[i].op, &buf, 1, i * LEN, 0)),
+		watch(CALL(rpma_uv_file_write(run.file, &ops[i].op, buffer(0), 1, i * LEN, 0)),
 			&ops[i].done);
 	}
 	(void)uv_run(&w->loop, UV_RUN_NOWAIT);
@@ -414,10 +416,9 @@ static void begin_turn(uv_prepare_t *prepare)
 
 static void start_both(unsigned slot)
 {
-	uv_buf_t buf = uv_buf_init(file_bytes[slot], LEN);
-
 	if (slot % 2 == 0)
-		again(rpma_uv_file_write(run.file, room(slot), &buf, 1, slot * LEN, 0), slot);
+		again(rpma_uv_file_write(run.file, room(slot), buffer(slot), 1, slot * LEN, 0),
+			slot);
 	else
 		start_read(slot);
 }

@@ -96,7 +96,7 @@ static void ring(struct world *w)
 	const rpma_uv_reactor_opts_t opts = { .size = sizeof(opts), .ring_entries = 2 };
 	static char bytes[N][LEN], back[N][LEN];
 	rpma_uv_file_t *file;
-	uv_buf_t buf;
+	static uv_buf_t bufs[N];
 
 	world_reopen(w, &opts);
 	AWAIT(w,
@@ -105,15 +105,16 @@ static void ring(struct world *w)
 		0);
 	for (unsigned i = 0; i < N; i++) {
 		memset(bytes[i], (int)i + 1, LEN);
-		buf = uv_buf_init(bytes[i], LEN);
-		watch(CALL(rpma_uv_file_write(file, &ops[i].op, &buf, 1, i * LEN, 0)),
+		bufs[i] = uv_buf_init(bytes[i], LEN);
+		watch(CALL(rpma_uv_file_write(file, &ops[i].op, &bufs[i], 1, i * LEN, 0)),
 			&ops[i].done);
 	}
 	for (unsigned i = 0; i < N; i++)
 		ENDS(w, ops[i], 0);
 	for (unsigned i = 0; i < N; i++) {
-		buf = uv_buf_init(back[i], LEN);
-		watch(CALL(rpma_uv_file_read(file, &ops[i].op, &buf, 1, i * LEN)), &ops[i].done);
+		bufs[i] = uv_buf_init(back[i], LEN);
+		watch(CALL(rpma_uv_file_read(file, &ops[i].op, &bufs[i], 1, i * LEN)),
+			&ops[i].done);
 	}
 	for (unsigned i = 0; i < N; i++)
 		ENDS(w, ops[i], 0);
