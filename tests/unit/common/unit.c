@@ -86,6 +86,15 @@ unsigned unit_logged(enum rpma_log_level level)
 	return logged[level];
 }
 
+void unit_logged_errors(unsigned count)
+{
+	int level;
+
+	for (level = RPMA_LOG_LEVEL_FATAL; level <= RPMA_LOG_LEVEL_DEBUG; level++)
+		assert_int_equal(unit_logged((enum rpma_log_level)level),
+			level == RPMA_LOG_LEVEL_ERROR ? count : 0);
+}
+
 void unit_log_forget(void)
 {
 	memset(logged, 0, sizeof(logged));
@@ -243,4 +252,18 @@ void unit_signal_soon(void)
 
 	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
 	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+}
+
+void unit_no_event_by_errno(void (*expect)(int expected, unsigned errors))
+{
+	static const int silent[] = { ENODATA, EAGAIN, EWOULDBLOCK, EINTR };
+	size_t i;
+
+	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++) {
+		double_fail("rdma_get_cm_event", 1, silent[i]);
+		expect(RPMA_E_NO_EVENT, 0);
+	}
+	double_fail("rdma_get_cm_event", 1, UNIT_ERRNO);
+	expect(RPMA_E_PROVIDER, 1);
+	assert_errno(UNIT_ERRNO);
 }

@@ -61,6 +61,7 @@ extern char unit_log_text[];
 unsigned unit_logged(
 	enum rpma_log_level level); /* messages of a level since the start of the test */
 void unit_log_forget(void);
+void unit_logged_errors(unsigned count); /* that many, and nothing of another level */
 
 /* objects */
 
@@ -106,5 +107,11 @@ void unit_nonblock(int fd);
 
 /* a signal in 20 ms, whose handler does nothing and does not restart calls */
 void unit_signal_soon(void);
+
+/*
+ * what the next event is taken for when there is none to take, errno by errno; expect() takes it and
+ * compares the result, and how many errors were logged
+ */
+void unit_no_event_by_errno(void (*expect)(int expected, unsigned errors));
 
 #endif /* RPMA_UNIT_H */

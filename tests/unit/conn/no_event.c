@@ -23,14 +23,11 @@ static int teardown(void **state)
 static void expect(int expected, unsigned errors)
 {
 	enum rpma_conn_event event = (enum rpma_conn_event)UNIT_UNTOUCHED_INT;
-	int level;
 
 	unit_log_forget();
 	assert_int_equal(rpma_conn_next_event(u.conn, &event), expected);
 	assert_int_equal(event, UNIT_UNTOUCHED_INT);
-	for (level = RPMA_LOG_LEVEL_FATAL; level <= RPMA_LOG_LEVEL_DEBUG; level++)
-		assert_int_equal(unit_logged((enum rpma_log_level)level),
-			level == RPMA_LOG_LEVEL_ERROR ? errors : 0);
+	unit_logged_errors(errors);
 }
 
 static void no_event__non_blocking(void **state)
@@ -58,17 +55,8 @@ static void no_event__signal(void **state)
 
 static void no_event__by_errno(void **state)
 {
-	static const int silent[] = { ENODATA, EAGAIN, EWOULDBLOCK, EINTR };
-	size_t i;
-
 	(void)state;
-	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++) {
-		double_fail("rdma_get_cm_event", 1, silent[i]);
-		expect(RPMA_E_NO_EVENT, 0);
-	}
-	double_fail("rdma_get_cm_event", 1, UNIT_ERRNO);
-	expect(RPMA_E_PROVIDER, 1);
-	assert_errno(UNIT_ERRNO);
+	unit_no_event_by_errno(expect);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

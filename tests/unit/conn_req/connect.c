@@ -103,8 +103,11 @@ static void connect__private_data(void **state)
 	unit_peer_delete(peer);
 }
 
-/* what says ESTABLISHED comes to the connection: nobody who waits at the endpoint can take it */
-static void connect__event_is_not_the_endpoints(void **state)
+/*
+ * an incoming request is accepted: its connection's first event is this one, and nobody who waits at
+ * the endpoint could have taken it; before: what happens to the request until then
+ */
+static void first_event(void (*before)(struct rdma_cm_id *id), enum rpma_conn_event expected)
 {
 	struct rpma_peer *peer = unit_peer_new();
 	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
@@ -113,42 +116,43 @@ static void connect__event_is_not_the_endpoints(void **state)
 	struct rpma_conn_req *req;
 	struct unit_ep u;
 
-	(void)state;
 	unit_ep_listen(&u, peer);
 	assert_int_equal(rpma_ep_get_fd(u.ep, &poller.fd), 0);
 	req = unit_req_passive(&u, NULL);
-	double_auto_bits(DOUBLE_AUTO_CM);
+	before(u.id);
+	assert_int_equal(poll(&poller, 1, 0), 0);
 	assert_int_equal(rpma_conn_req_connect(&req, NULL, &conn), 0);
 	assert_int_equal(poll(&poller, 1, 0), 0);
 	assert_int_equal(rpma_conn_next_event(conn, &event), 0);
-	assert_int_equal(event, RPMA_CONN_ESTABLISHED);
+	assert_int_equal(event, expected);
 	assert_int_equal(rpma_conn_delete(&conn), 0);
 	unit_ep_shutdown(&u);
 	unit_peer_delete(peer);
 }
 
-/* nor what happens to the request before it is answered */
+static void answer_at_once(struct rdma_cm_id *id)
+{
+	(void)id;
+	double_auto_bits(DOUBLE_AUTO_CM);
+}
+
+/* what says ESTABLISHED comes to the connection */
+static void connect__event_is_not_the_endpoints(void **state)
+{
+	(void)state;
+	first_event(answer_at_once, RPMA_CONN_ESTABLISHED);
+}
+
+static void disconnect(struct rdma_cm_id *id)
+{
+	double_push_cm(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL, 0);
+}
+
+/* so does what happens to the request before it is answered */
 static void connect__event_before(void **state)
 {
-	struct rpma_peer *peer = unit_peer_new();
-	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
-	struct pollfd poller = { .events = POLLIN };
-	struct rpma_conn *conn = NULL;
-	struct rpma_conn_req *req;
-	struct unit_ep u;
-
 	(void)state;
-	unit_ep_listen(&u, peer);
-	assert_int_equal(rpma_ep_get_fd(u.ep, &poller.fd), 0);
-	req = unit_req_passive(&u, NULL);
-	double_push_cm(u.id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL, 0);
-	assert_int_equal(poll(&poller, 1, 0), 0);
-	assert_int_equal(rpma_conn_req_connect(&req, NULL, &conn), 0);
-	assert_int_equal(rpma_conn_next_event(conn, &event), 0);
-	assert_int_equal(event, RPMA_CONN_CLOSED);
-	assert_int_equal(rpma_conn_delete(&conn), 0);
-	unit_ep_shutdown(&u);
-	unit_peer_delete(peer);
+	first_event(disconnect, RPMA_CONN_CLOSED);
 }
 
 UNIT_MAIN(UNIT_TEST(connect__event_before), UNIT_TEST(connect__event_is_not_the_endpoints),

@@ -27,14 +27,11 @@ static int teardown(void **state)
 static void expect(int expected, unsigned errors)
 {
 	struct rpma_conn_req *req = UNIT_UNTOUCHED;
-	int level;
 
 	unit_log_forget();
 	assert_int_equal(rpma_ep_next_conn_req(u.ep, NULL, &req), expected);
 	assert_ptr_equal(req, UNIT_UNTOUCHED);
-	for (level = RPMA_LOG_LEVEL_FATAL; level <= RPMA_LOG_LEVEL_DEBUG; level++)
-		assert_int_equal(unit_logged((enum rpma_log_level)level),
-			level == RPMA_LOG_LEVEL_ERROR ? errors : 0);
+	unit_logged_errors(errors);
 }
 
 static void no_event__non_blocking(void **state)
@@ -61,17 +58,8 @@ static void no_event__signal(void **state)
 
 static void no_event__by_errno(void **state)
 {
-	static const int silent[] = { ENODATA, EAGAIN, EWOULDBLOCK, EINTR };
-	size_t i;
-
 	(void)state;
-	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++) {
-		double_fail("rdma_get_cm_event", 1, silent[i]);
-		expect(RPMA_E_NO_EVENT, 0);
-	}
-	double_fail("rdma_get_cm_event", 1, UNIT_ERRNO);
-	expect(RPMA_E_PROVIDER, 1);
-	assert_errno(UNIT_ERRNO);
+	unit_no_event_by_errno(expect);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
