@@ -208,7 +208,8 @@ rpma_uv_future_t *rpma_uv_chain(rpma_uv_future_t *f, rpma_uv_next_fn next, void 
  *             UV_ENOMEM. all is caller-owned room, which need not be initialised and is the
  *             library's until then; NULL takes it from the slab.
  * Returns:    the future of all; NULL only when all is NULL and the slab could not grow.
- * Errors:     UV_EBUSY   an input has a parent already, or stands in f[] twice; no input is taken
+ * Errors:     UV_EINVAL  an input of another reactor; no input is taken then
+ *             UV_EBUSY   an input has a parent already, or stands in f[] twice; no input is taken
  *                        then
  *             any other  that of the first input to fail
  * Source:     reactor/all.c

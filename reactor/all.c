@@ -78,16 +78,17 @@ static void take(rpma_uv_all_t *all, rpma_uv_future_t *f)
 rpma_uv_future_t *rpma_uv_all(
 	rpma_uv_reactor_t *r, rpma_uv_all_t *all, rpma_uv_future_t *const f[], unsigned n)
 {
+	int status;
+
 	all = rpma_uv__parent_begin(r->impl, all, &all_kind);
 	if (all == NULL)
 		return NULL;
 	rpma_uv__inputs_init(&all->future, n);
 	all->total = n;
 	all->failed = 0;
-	if (n == 0)
-		rpma_uv__future_finish(&all->future, 0, 0, 0);
-	else if (rpma_uv__inputs_claim(&all->future, f, n))
-		rpma_uv__future_finish(&all->future, UV_EBUSY, 0, 0);
+	status = rpma_uv__inputs_claim(&all->future, f, n);
+	if (n == 0 || status)
+		rpma_uv__future_finish(&all->future, status, 0, 0);
 	for (unsigned i = 0; i < n && rpma_uv__future_is_pending(&all->future); i++)
 		take(all, f[i]);
 	return &all->future;

@@ -115,10 +115,6 @@ static int claim(rpma_uv_any_t *any, rpma_uv_future_t *const f[], unsigned n, un
 {
 	if (n == 0 || (flags & ~RPMA_UV_ANY_CANCEL))
 		return UV_EINVAL;
-	for (unsigned i = 0; i < n; i++) {
-		if (f[i] != NULL && f[i]->reactor != any->future.reactor)
-			return UV_EINVAL;
-	}
 	return rpma_uv__inputs_claim(&any->future, f, n);
 }
 

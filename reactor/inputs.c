@@ -29,20 +29,30 @@ void rpma_uv__inputs_init(rpma_uv_future_t *parent, unsigned n)
 	inputs->left = n;
 }
 
+/* one of another reactor may outlive the parent, or end in another thread */
+static int may_claim(const rpma_uv_future_t *parent, const rpma_uv_future_t *f)
+{
+	if (f->reactor != parent->reactor)
+		return UV_EINVAL;
+	return f->u_parent != NULL ? UV_EBUSY : 0;
+}
+
 int rpma_uv__inputs_claim(rpma_uv_future_t *parent, rpma_uv_future_t *const f[], unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		if (f[i] == NULL)
-			continue;
-		if (f[i]->u_parent != NULL) {
+		int ret = f[i] != NULL ? may_claim(parent, f[i]) : 0;
+
+		if (ret) {
 			while (i-- > 0) {
 				if (f[i] != NULL)
 					f[i]->u_parent = NULL;
 			}
-			return UV_EBUSY;
+			return ret;
 		}
-		f[i]->u_parent = parent;
-		f[i]->u_index = i;
+		if (f[i] != NULL) {
+			f[i]->u_parent = parent;
+			f[i]->u_index = i;
+		}
 	}
 	return 0;
 }

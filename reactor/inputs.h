@@ -22,8 +22,9 @@ struct rpma_uv__inputs *rpma_uv__inputs_of(rpma_uv_future_t *parent);
 void rpma_uv__inputs_init(rpma_uv_future_t *parent, unsigned n);
 
 /*
- * Make parent the parent of every input, or, when one has a parent already or stands there twice,
- * of none (UV_EBUSY). Each knows its index then; none has been adopted yet.
+ * Make parent the parent of every input, or of none: when one has a parent already or stands there
+ * twice (UV_EBUSY), or is another reactor's (UV_EINVAL). Each knows its index then; none has been
+ * adopted yet.
  */
 int rpma_uv__inputs_claim(rpma_uv_future_t *parent, rpma_uv_future_t *const f[], unsigned n);
 

@@ -109,10 +109,9 @@ static void line__from_start_to_end(void **state)
 {
 	(void)state;
 	begin(100, 100 * MIB);
-	assert_string_equal(
-		drawn(25 * MIB, 5), "\rfile [==========>                             ] "
-				    " 25% 25.0 MiB of 100.0 MiB, 5.0 MiB/s, 0:15 left\033[K" +
-					    0);
+	assert_string_equal(drawn(25 * MIB, 5),
+		"\rfile [==========>                             ] "
+		" 25% 25.0 MiB of 100.0 MiB, 5.0 MiB/s, 0:15 left\033[K");
 	/* the clock has not moved: the rate stays */
 	assert_non_null(strstr(drawn(25 * MIB, 0), "5.0 MiB/s, 0:15 left"));
 	/* a fifth of the difference */

@@ -335,10 +335,42 @@ static void all__out_of_memory(void **state)
 	assert_done(done, 0);
 }
 
+static bool other_closed;
+
+static void on_closed(void *data)
+{
+	(void)data;
+	other_closed = true;
+}
+
+/* an input of another reactor on the same loop: EINVAL, and none is taken */
+static void all__of_two_reactors(void **state)
+{
+	rpma_uv_future_t *f[2];
+	rpma_uv_reactor_t other;
+	struct rig_done done;
+
+	(void)state;
+	assert_int_equal(rpma_uv_reactor_init(&rig.loop, &other, NULL), 0);
+	f[0] = rpma_uv_promise(&rig.reactor, &ops[0]);
+	f[1] = rpma_uv_promise(&other, &ops[1]);
+	rig_watch(rpma_uv_all(&rig.reactor, NULL, f, 2), &done);
+	RIG_UNTIL(done.times > 0);
+	assert_done(done, UV_EINVAL);
+	rig_watch(rpma_uv_all(&rig.reactor, NULL, f, 1), &done);
+	assert_int_equal(rpma_uv_resolve(f[0], 0, 0), 0);
+	RIG_UNTIL(done.times > 0);
+	assert_done(done, 0);
+	rpma_uv_reactor_close(&other, on_closed, NULL);
+	RIG_UNTIL(other_closed);
+	assert_int_equal(ops[1].future.status, UV_ECANCELED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(all__success),
+		RIG_TEST(all__of_two_reactors),
 		RIG_TEST(all__first_failure),
 		RIG_TEST(all__of_none),
 		RIG_TEST(all__null_inputs),
