@@ -106,7 +106,7 @@ softverbs_tests()
 {
 	local build=$PWD/build/$preset place
 	place=$(mktemp -d "$build/live.XXXXXX")
-	env LIVE_UNDER="$build/tests/softverbs/softverbs-run" ADDR=127.0.0.1 NVME="$place" \
+	env SOFTVERBS_NET="live$$" LIVE_UNDER="$build/tests/softverbs/softverbs-run" ADDR=127.0.0.1 NVME="$place" \
 		tests/live/run.sh "$build" ${live[0]+"${live[@]}"} >"$logs/softverbs.log" 2>&1 || true
 	rm -rf "$place"
 }

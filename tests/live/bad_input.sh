@@ -1,6 +1,7 @@
 #!/bin/bash
 # Whatever is wrong is told in one line, with its exit status, and soon. One row a mistake: the status, a
 # word that the line must have, and the arguments.
+# LIMIT=300
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 start_serve --memory 1M --listen "$ADDR:7315"

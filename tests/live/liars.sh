@@ -1,6 +1,7 @@
 #!/bin/bash
 # A server that lies to pull, in one way each: pull ends with the status for it and one line, and what it
 # left under the name of the file is nothing.
+# LIMIT=300
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 port=7360

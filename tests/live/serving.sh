@@ -39,12 +39,12 @@ for said in connected 'pulls 1000001 bytes from offset 0 on' 'digest told' 'refu
 done
 
 # a signal while a digest is being computed and the bytes are on their way
-truncate -s 4G "$TMP/source"
+truncate -s $big "$TMP/source"
 start_serve --file "$TMP/source" --listen "$to" --verbose
 "$rpma" pull --quiet --verify "${slow[@]}" "$to" "$NVME/served" 2>"$TMP/errors" &
 pull=$!
 lib_started+=("$pull")
-wait_line "$serve_log" 'pulls 4294967296 bytes' "$serve_pid"
+wait_line "$serve_log" "pulls $big bytes" "$serve_pid"
 stranger_stays
 stop_serve
 wait "$stranger" || { cat "$stranger_log"; fail "the stranger was not let go"; }
