@@ -4,6 +4,8 @@
 # LIMIT=300
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+once_in_guests
+
 start_serve --memory 1M --listen "$ADDR:7315"
 # a listener that is no rpma serve: rping is Debian's
 $under rping -s -a "$ADDR" -p 7316 >"$TMP/rping" 2>&1 &

@@ -4,6 +4,8 @@
 # LIMIT=300
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+once_in_guests
+
 if [[ ! -e $BUILD/tests/compat/libraries ]]; then
 	echo "no librpma-dev is installed"
 	exit 77

@@ -4,6 +4,8 @@
 # LIMIT=300
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+once_in_guests
+
 port=7360
 # start_liar HOW - sets liar, and liar_log
 start_liar()

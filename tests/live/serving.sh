@@ -3,6 +3,8 @@
 # clients when it is asked to, and ends in good order whatever they are doing, at a second signal as well.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+once_in_guests
+
 to=$ADDR:7332
 
 # stranger_stays [refused] - sets stranger and stranger_log

@@ -3,6 +3,8 @@
 # digest is due; but a server whose digest takes its time is. All at once, since each takes ten seconds.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+once_in_guests
+
 to=$ADDR:7333
 start_serve --memory 1M --listen "$to" --verbose
 strangers=()
