@@ -175,8 +175,6 @@ void stage_end(struct stage *s)
 {
 	struct world *w = s->w;
 
-	while (rpma_uv_transfer_delete(&s->transfer) == UV_EBUSY)
-		CHECK(world_turn(w));
 	(void)rpma_uv_transfer_delete(&s->delete_transfer);
 	(void)rpma_uv_transfer_delete(&s->new_transfer);
 	if (!w->client_is_closing)
@@ -188,6 +186,9 @@ void stage_end(struct stage *s)
 		rpma_uv_reactor_close(&s->closing_reactor, NULL, NULL);
 	if (s->has_new_reactor)
 		rpma_uv_reactor_close(&s->new_reactor, NULL, NULL);
+	/* it ends before its pool does */
+	while (rpma_uv_transfer_delete(&s->transfer) == UV_EBUSY)
+		CHECK(world_turn(w));
 	CHECK_OK(uv_run(&w->loop, UV_RUN_DEFAULT));
 	for (unsigned i = 0; i < s->begun; i++)
 		CHECK_INT(s->ops[i].done.times, 1);
