@@ -22,6 +22,8 @@
 
 #define LEN 64
 
+#define SIGNALS 65 /* numbers begin with 1 */
+
 #define POOL_THREADS 4 /* libuv's, unless UV_THREADPOOL_SIZE says more */
 
 static struct stage stage;
@@ -141,25 +143,26 @@ static void quiet_device(struct world *w)
 	prints_nothing(w, device_goes);
 }
 
+/* before anything of the library has run */
+static struct sigaction actions[SIGNALS];
+static sigset_t mask;
+
 static void signals(struct world *w)
 {
-	struct sigaction before[65], after;
-	sigset_t mask_before, mask_after;
+	struct sigaction after;
+	sigset_t mask_after;
 
-	for (int i = 1; i < 65; i++)
-		(void)sigaction(i, NULL, &before[i]);
-	CHECK_OK(sigprocmask(SIG_SETMASK, NULL, &mask_before));
 	mistakes(w);
 	everything(w);
-	for (int i = 1; i < 65; i++) {
+	for (int i = 1; i < SIGNALS; i++) {
 		if (sigaction(i, NULL, &after))
 			continue; /* libc keeps it to itself */
-		CHECK(before[i].sa_handler == after.sa_handler);
-		CHECK_INT(after.sa_flags, before[i].sa_flags);
+		CHECK(actions[i].sa_handler == after.sa_handler);
+		CHECK_INT(after.sa_flags, actions[i].sa_flags);
 	}
 	CHECK_OK(sigprocmask(SIG_SETMASK, NULL, &mask_after));
-	for (int i = 1; i < 65; i++)
-		CHECK_INT(sigismember(&mask_after, i), sigismember(&mask_before, i));
+	for (int i = 1; i < SIGNALS; i++)
+		CHECK_INT(sigismember(&mask_after, i), sigismember(&mask, i));
 }
 
 /* all but the software device's and the kernel's own */
@@ -310,11 +313,22 @@ static void imports(struct world *w)
 	CHECK_OK(munmap((void *)(uintptr_t)elf, (size_t)st.st_size));
 }
 
-PROMISE_MAIN("12", { "no thread of its own beyond libuv's pool", own_threads, ON_REAL_TIME },
-	{ "prints nothing, whatever is called", quiet_calls },
-	{ "prints nothing, whatever is wrong", quiet_mistakes },
-	{ "prints nothing when a peer goes", quiet_peer },
-	{ "installs no signal handler, and blocks no signal", signals },
-	{ "has nothing to exit, abort, print or start a thread with", imports, ON_PLAIN_BUILDS },
-	/* the last one, for it stays away */
-	{ "prints nothing when the device goes, and ends no process", quiet_device, ON_SOFTVERBS })
+int main(int argc, char *argv[])
+{
+	static const struct promise_check checks[] = { { "no thread of its own beyond libuv's pool",
+							       own_threads, ON_REAL_TIME },
+		{ "prints nothing, whatever is called", quiet_calls },
+		{ "prints nothing, whatever is wrong", quiet_mistakes },
+		{ "prints nothing when a peer goes", quiet_peer },
+		{ "installs no signal handler, and blocks no signal", signals },
+		{ "has nothing to exit, abort, print or start a thread with", imports,
+			ON_PLAIN_BUILDS },
+		/* the last one, for it stays away */
+		{ "prints nothing when the device goes, and ends no process", quiet_device,
+			ON_SOFTVERBS } };
+
+	for (int i = 1; i < SIGNALS; i++)
+		(void)sigaction(i, NULL, &actions[i]);
+	CHECK_OK(sigprocmask(SIG_SETMASK, NULL, &mask));
+	return promise_main(argc, argv, "12", checks, sizeof(checks) / sizeof(checks[0]));
+}
