@@ -317,21 +317,28 @@ static void odd_events(struct world *w)
 	again_as_usual();
 }
 
-/* completions beyond the budget of a turn are not slept upon */
-static void beyond_the_budget(struct world *w)
+/* completions, or callbacks, beyond the budget of a turn are not slept upon */
+static void beyond(struct world *w, unsigned cq_budget, unsigned callback_budget)
 {
-	const rpma_uv_reactor_opts_t opts = {
-		.size = sizeof(opts), .spin_us = -1, .cq_budget = 1, .callback_budget = 1
-	};
+	const rpma_uv_reactor_opts_t opts = { .size = sizeof(opts),
+		.spin_us = -1,
+		.cq_budget = cq_budget,
+		.callback_budget = callback_budget };
 	struct op reads[64];
 	struct pair p;
 
 	world_reopen(w, &opts);
-	p = world_pair(w, 0, 0);
+	p = world_pair(w, 64, 4);
 	for (unsigned i = 0; i < 64; i++)
-		op_read(w, p.c, &reads[i], 0, 16384);
+		op_write(w, p.c, &reads[i], 0, LEN);
 	for (unsigned i = 0; i < 64; i++)
 		ENDS(w, reads[i], 0);
+}
+
+static void beyond_the_budget(struct world *w)
+{
+	beyond(w, 1, 0);
+	beyond(w, 0, 1);
 }
 
 static void on_work(rpma_uv_work_t *work)
