@@ -38,6 +38,7 @@ enum wires {
 	ON_SOFTVERBS = ON_SEEDS | ON_SOCKETS,
 	ON_REAL_TIME = ON_SOCKETS | ON_KERNEL,
 	ON_ALL = ON_SEEDS | ON_SOCKETS | ON_KERNEL,
+	ON_NONE = 8, /* of this build */
 };
 
 struct world;
