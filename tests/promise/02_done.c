@@ -169,6 +169,39 @@ static void forced(struct world *w)
 	ENDS(w, end, UV_ECONNABORTED);
 }
 
+static void on_exit_of(uv_process_t *process, int64_t status, int signal)
+{
+	bool *is_over = process->data;
+
+	CHECK_INT(status, 0);
+	CHECK_INT(signal, 0);
+	*is_over = true;
+	uv_close((uv_handle_t *)process, NULL);
+}
+
+/* programs that start others: what lands in memory that was registered before lands in this process */
+static void with_children(struct world *w)
+{
+	char *args[] = { "true", NULL };
+	bool is_over = false;
+	uv_process_options_t options = { .exit_cb = on_exit_of, .file = "true", .args = args };
+	struct pair p = world_pair(w, 6, 6);
+	uv_process_t process = { .data = &is_over };
+
+	begin(w);
+	for (unsigned i = 0; i < N; i++) {
+		one(w, &p, 0, false);
+		if (i == N / 2) {
+			world_glance(w);
+			CHECK_OK(uv_spawn(&w->loop, &process, &options));
+		}
+	}
+	UNTIL(w, ended == begun);
+	CHECK_INT(failed, 0); /* and let_go() has looked at the bytes */
+	UNTIL(w, is_over);
+	world_glance(w);
+}
+
 /* the peer closes while all is under way */
 static void peer_goes(struct world *w)
 {
@@ -372,6 +405,8 @@ static void file_cancelled(struct world *w)
 
 PROMISE_MAIN("02", { "success: storage, region and mapping go in the callback", successes },
 	{ "memory changes until the completion, and not later", changing, ON_SOFTVERBS },
+	{ "a child process is started meanwhile: what was read is right", with_children,
+		ON_REAL_TIME },
 	{ "closed with work posted and waiting", closed }, { "forced", forced },
 	{ "the peer goes", peer_goes }, { "refused by the peer", refused },
 	{ "receives of a shared queue", shared },

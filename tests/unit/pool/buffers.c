@@ -3,6 +3,10 @@
 
 /* buffers.c - taking, giving back, and waiting in order */
 
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "pools.h"
 
 struct waiting {
@@ -151,5 +155,53 @@ static void buffers__liveness(void **state)
 	rpma_uv_buf_put(w.buf);
 }
 
+/* however often buffers are taken and given back: the device and the ring hear of them once */
+static void buffers__registered_once(void **state)
+{
+	rpma_uv_pool_t *pool = pool_now(4, 4096);
+	unsigned in_ring = ring_double_buffers();
+	struct waiting w;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		rpma_uv_buf_t *buf = rpma_uv_buf_get(pool);
+
+		assert_non_null(buf);
+		wait_start(pool, &w);
+		settle();
+		assert_int_equal(w.done, 1);
+		rpma_uv_buf_put(w.buf);
+		rpma_uv_buf_put(buf);
+	}
+	assert_int_equal(registered, 1);
+	assert_int_equal(deregistered, 0);
+	assert_int_equal(ring_double_buffers(), in_ring);
+	pool_close_now(pool);
+	assert_int_equal(deregistered, 1);
+}
+
+/* a child that shared the pages would make the kernel move the parent's away from the device */
+static void buffers__not_in_children(void **state)
+{
+	rpma_uv_pool_t *pool = pool_now(2, 4096);
+	rpma_uv_buf_t *buf = rpma_uv_buf_get(pool);
+	unsigned char is_resident;
+	pid_t child;
+	int status;
+
+	(void)state;
+	memset(buf->base, 1, buf->size);
+	assert_int_equal(mincore(buf->base, buf->size, &is_resident), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(mincore(buf->base, buf->size, &is_resident) == -1 && errno == ENOMEM ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	rpma_uv_buf_put(buf);
+}
+
 UNIT_MAIN(POOLS_TEST(buffers__first_come_first_served), POOLS_TEST(buffers__wait_for_a_free_one),
-	POOLS_TEST(buffers__cancel), POOLS_TEST(buffers__close), POOLS_TEST(buffers__liveness))
+	POOLS_TEST(buffers__cancel), POOLS_TEST(buffers__close), POOLS_TEST(buffers__liveness),
+	POOLS_TEST(buffers__registered_once), POOLS_TEST(buffers__not_in_children))
