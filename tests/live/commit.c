@@ -277,11 +277,13 @@ static int store(const char *port, const char *path, const char *type, const cha
 	CHECK_OK(rpma_mr_reg(s.peer, s.bytes, s.size, RPMA_MR_USAGE_WRITE_SRC, &s.mr));
 	connect_to(&s, addr, port);
 	commit(&s);
-	if (command)
-		return system(command) != 0;
-	read_back(&s);
-	CHECK_OK(rpma_conn_disconnect(s.conn));
-	event(s.conn, RPMA_CONN_CLOSED);
+	if (command) {
+		CHECK(system(command) == 0); /* and then the peer is gone */
+	} else {
+		read_back(&s);
+		CHECK_OK(rpma_conn_disconnect(s.conn));
+		event(s.conn, RPMA_CONN_CLOSED);
+	}
 	CHECK_OK(rpma_conn_delete(&s.conn));
 	CHECK_OK(rpma_mr_remote_delete(&s.remote));
 	CHECK_OK(rpma_mr_dereg(&s.mr));
