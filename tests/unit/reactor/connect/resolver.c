@@ -108,6 +108,30 @@ static void resolver__never_answers(void **state)
 	rig_close();
 }
 
+/* the same of who only looks for the device */
+static void resolver__never_answers_for_a_peer(void **state)
+{
+	struct rpma_peer *peer = UNIT_UNTOUCHED;
+	static uv_timer_t timer;
+	struct rig_done done;
+
+	(void)state;
+	silence();
+	uv_timer_init(&rig.loop, &timer);
+	uv_timer_start(&timer, tick, 10, 10);
+	ticks = 0;
+	rig_watch(rpma_uv_peer_new(
+			  &rig.reactor, NULL, "localhost", RPMA_UTIL_IBV_CONTEXT_REMOTE, &peer),
+		&done);
+	RIG_UNTIL(done.times > 0);
+	assert_done(done, UV_ETIMEDOUT);
+	assert_true(ticks >= 90);
+	assert_ptr_equal(peer, UNIT_UNTOUCHED);
+	uv_close((uv_handle_t *)&timer, NULL);
+	talk_again();
+	rig_close();
+}
+
 /* closed while the name is looked up: the answer finds nobody */
 static void resolver__abandoned(void **state)
 {
@@ -159,6 +183,7 @@ int main(void)
 		RIG_TEST(resolver__name),
 		RIG_TEST(resolver__no_such_name),
 		RIG_TEST(resolver__never_answers),
+		RIG_TEST(resolver__never_answers_for_a_peer),
 		RIG_TEST(resolver__abandoned),
 		RIG_TEST(resolver__out_of_memory),
 	};
