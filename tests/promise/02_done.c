@@ -333,18 +333,9 @@ static struct file_work *file_work_new(void)
 	return work;
 }
 
-static rpma_uv_file_t *open_file(struct world *w, const char *name, int flags)
-{
-	rpma_uv_file_t *file = NULL;
-
-	AWAIT(w, rpma_uv_file_open(&w->client, NULL, world_path(w, name), flags, 0600, 0, &file),
-		0);
-	return file;
-}
-
 static void file_writes(struct world *w)
 {
-	rpma_uv_file_t *file = open_file(w, "writes", O_CREAT | O_TRUNC | O_RDWR);
+	rpma_uv_file_t *file = world_file(w, "writes", O_CREAT | O_TRUNC | O_RDWR, 0);
 	struct file_work *works[N];
 	static char back[N][LEN];
 	int fd;
@@ -384,7 +375,7 @@ static void file_cancelled(struct world *w)
 
 	(void)unlink(world_path(w, "fifo"));
 	CHECK_OK(mkfifo(world_path(w, "fifo"), 0600));
-	file = open_file(w, "fifo", O_RDWR);
+	file = world_file(w, "fifo", O_RDWR, 0);
 	watch(CALL(rpma_uv_file_read(file, &op.op, &buf, 1, 0)), &op.done);
 	world_glance(w);
 	CHECK_INT(op.done.times, 0);

@@ -216,8 +216,7 @@ static void in_file_close(struct world *w)
 	rpma_uv_file_t *file;
 
 	begin(w);
-	AWAIT(w, rpma_uv_file_open(&w->client, NULL, world_path(w, "file"), O_RDWR, 0, 0, &file),
-		0);
+	file = world_file(w, "file", O_RDWR, 0);
 	rpma_uv_file_close(file, visit_close, NULL);
 	visited(w);
 }
@@ -277,8 +276,7 @@ static void in_transfer(struct world *w, bool in_chunk)
 	else
 		opts.on_progress = visit_progress;
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &pool_opts, &pool), 0);
-	AWAIT(w, rpma_uv_file_open(&w->client, NULL, world_path(w, "file"), O_RDWR, 0, 0, &file),
-		0);
+	file = world_file(w, "file", O_RDWR, 0);
 	CHECK_OK(rpma_uv_transfer_new(pool, &opts, &t));
 	CHECK(rpma_uv_pull(t, &op, stage.p.c, remote_of(&w->there, 0), 100000, file, 65536) !=
 		NULL);
@@ -478,10 +476,7 @@ static void file_and_pool(struct world *w)
 	struct op more;
 
 	closes = 0;
-	AWAIT(w,
-		rpma_uv_file_open(
-			&w->client, NULL, world_path(w, "own"), O_CREAT | O_RDWR, 0600, 0, &file),
-		0);
+	file = world_file(w, "own", O_CREAT | O_RDWR, 0);
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &opts, &pool), 0);
 	rpma_uv_then(rpma_uv_file_write(file, &ops[0], &data, 1, 0, 0), close_file, file);
 	watch(rpma_uv_file_sync(file, &more.op), &more.done);

@@ -83,16 +83,6 @@ static void queued_forced(struct world *w)
 
 /* ---- in the ring ----------------------------------------------------------------------------- */
 
-static rpma_uv_file_t *open_file(struct world *w, const char *path, int flags)
-{
-	rpma_uv_file_t *file = NULL;
-	struct op op;
-
-	watch(CALL(rpma_uv_file_open(&w->client, &op.op, path, flags, 0600, 0, &file)), &op.done);
-	ENDS(w, op, 0);
-	return file;
-}
-
 static void ring_stops(struct world *w)
 {
 	const char *path = world_path(w, "fifo");
@@ -103,7 +93,7 @@ static void ring_stops(struct world *w)
 
 	(void)unlink(path);
 	CHECK_OK(mkfifo(path, 0600));
-	file = open_file(w, path, O_RDWR);
+	file = world_file(w, "fifo", O_RDWR, 0);
 	watch(CALL(rpma_uv_file_read(file, &op.op, &buf, 1, 0)), &op.done);
 	world_glance(w);
 	CHECK_INT(op.done.times, 0);
@@ -115,7 +105,7 @@ static void ring_stops(struct world *w)
 static void ring_outcome(struct world *w)
 {
 	const char *path = world_path(w, "outcome");
-	rpma_uv_file_t *file = open_file(w, path, O_CREAT | O_TRUNC | O_RDWR);
+	rpma_uv_file_t *file = world_file(w, "outcome", O_CREAT | O_TRUNC | O_RDWR, 0);
 	static char bytes[4096], back[4096];
 	uv_buf_t buf = uv_buf_init(bytes, sizeof(bytes)), to = uv_buf_init(back, sizeof(back));
 	struct op op;
@@ -356,7 +346,7 @@ static void transfer(struct world *w)
 
 	watch(CALL(rpma_uv_pool_new(&w->client, &op.op, w->peer, &pool_opts, &pool)), &op.done);
 	ENDS(w, op, 0);
-	file = open_file(w, world_path(w, "transfer"), O_CREAT | O_TRUNC | O_RDWR);
+	file = world_file(w, "transfer", O_CREAT | O_TRUNC | O_RDWR, 0);
 	opts.data = &op;
 	CHECK_OK(rpma_uv_transfer_new(pool, &opts, &t));
 	watch(CALL(rpma_uv_pull(t, &op.op, p.c, remote_of(&w->there, 0), WORLD_MEM, file, 0)),

@@ -163,10 +163,7 @@ static void open_all(struct world *w, int spin_us)
 	watch(CALL(rpma_uv_srq_recv(srq, &shared.op, local_of(&w->here, 0), LEN)), &shared.done);
 	world_join(w, c, s);
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &opts, &pool), 0);
-	AWAIT(w,
-		rpma_uv_file_open(
-			&w->client, NULL, world_path(w, "idle"), O_CREAT | O_RDWR, 0600, 0, &file),
-		0);
+	file = world_file(w, "idle", O_CREAT | O_RDWR, 0);
 	AWAIT(w, rpma_uv_file_write(file, NULL, &buf, 1, 0, 0), 0);
 	AWAIT(w, rpma_uv_file_sync(file, NULL), 0);
 	CHECK_OK(unlink(world_path(w, "idle")));
@@ -198,8 +195,7 @@ static void under_way(struct world *w)
 	p = world_pair(w, 0, 0);
 	(void)unlink(world_path(w, "fifo"));
 	CHECK_OK(mkfifo(world_path(w, "fifo"), 0600));
-	AWAIT(w, rpma_uv_file_open(&w->client, NULL, world_path(w, "fifo"), O_RDWR, 0, 0, &file),
-		0);
+	file = world_file(w, "fifo", O_RDWR, 0);
 	CHECK_OK(unlink(world_path(w, "fifo")));
 	watch(CALL(rpma_uv_file_read(file, &file_read.op, &buf, 1, 0)), &file_read.done);
 	CHECK_OK(softverbs_faults("withhold=peer"));
@@ -263,10 +259,7 @@ static void one_at_a_time(struct world *w)
 	reopen(w, -1);
 	again_as_usual();
 	p = world_pair(w, 0, 0);
-	AWAIT(w,
-		rpma_uv_file_open(
-			&w->client, NULL, world_path(w, "one"), O_CREAT | O_RDWR, 0600, 0, &file),
-		0);
+	file = world_file(w, "one", O_CREAT | O_RDWR, 0);
 	for (unsigned i = 0; i < 50; i++) {
 		op_read(w, p.c, &send, 0, LEN);
 		ENDS(w, send, 0);

@@ -14,8 +14,8 @@
 #include "promise.h"
 
 #define LEN   64
-#define WARM  300
-#define N     600
+#define WARM  200
+#define N     400
 #define DEPTH 8
 
 /* ---- heap ------------------------------------------------------------------------------------ */
@@ -263,10 +263,7 @@ static void run_set(struct world *w)
 	CHECK_OK(rpma_uv_conn_set_srq(run.shared_c, run.srq));
 	world_join(w, run.shared_c, run.shared_s);
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &opts, &run.pool), 0);
-	AWAIT(w,
-		rpma_uv_file_open(&w->client, NULL, world_path(w, "steady"), O_CREAT | O_RDWR, 0600,
-			0, &run.file),
-		0);
+	run.file = world_file(w, "steady", O_CREAT | O_RDWR, 0);
 	CHECK_OK(unlink(world_path(w, "steady")));
 }
 

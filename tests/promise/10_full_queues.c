@@ -99,10 +99,7 @@ static void ring(struct world *w)
 	static uv_buf_t bufs[N];
 
 	world_reopen(w, &opts);
-	AWAIT(w,
-		rpma_uv_file_open(&w->client, NULL, world_path(w, "ring"),
-			O_CREAT | O_TRUNC | O_RDWR, 0600, 0, &file),
-		0);
+	file = world_file(w, "ring", O_CREAT | O_TRUNC | O_RDWR, 0);
 	for (unsigned i = 0; i < N; i++) {
 		memset(bytes[i], (int)i + 1, LEN);
 		bufs[i] = uv_buf_init(bytes[i], LEN);
@@ -153,10 +150,7 @@ static void transfer(struct world *w)
 	rpma_uv_file_t *file;
 
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &pool_opts, &buffers), 0);
-	AWAIT(w,
-		rpma_uv_file_open(&w->client, NULL, world_path(w, "pulled"),
-			O_CREAT | O_TRUNC | O_RDWR, 0600, 0, &file),
-		0);
+	file = world_file(w, "pulled", O_CREAT | O_TRUNC | O_RDWR, 0);
 	CHECK_OK(rpma_uv_transfer_new(buffers, &opts, &t));
 	CHECK_INT(AWAIT(w, rpma_uv_pull(t, NULL, p.c, remote_of(&w->there, 0), 300000, file, 0), 0),
 		300000);

@@ -76,7 +76,6 @@ static void objects_alone(struct world *w)
 {
 	const rpma_uv_pool_opts_t opts = { .size = sizeof(opts), .count = 2, .chunk = 4096 };
 	rpma_uv_transfer_t *transfer;
-	rpma_uv_file_t *file;
 	rpma_uv_pool_t *pool;
 	rpma_uv_srq_t *srq;
 
@@ -86,10 +85,7 @@ static void objects_alone(struct world *w)
 	NO_WORK(w);
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &opts, &pool), 0);
 	NO_WORK(w);
-	AWAIT(w,
-		rpma_uv_file_open(
-			&w->client, NULL, world_path(w, "alone"), O_CREAT | O_RDWR, 0600, 0, &file),
-		0);
+	(void)world_file(w, "alone", O_CREAT | O_RDWR, 0);
 	NO_WORK(w);
 	CHECK_OK(rpma_uv_transfer_new(pool, NULL, &transfer));
 	NO_WORK(w);
@@ -240,10 +236,7 @@ static void closing(struct world *w)
 	closes = 0;
 	CHECK_OK(uv_run(&w->loop, UV_RUN_DEFAULT));
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &opts, &pool), 0);
-	AWAIT(w,
-		rpma_uv_file_open(&w->client, NULL, world_path(w, "closing"), O_CREAT | O_RDWR,
-			0600, 0, &file),
-		0);
+	file = world_file(w, "closing", O_CREAT | O_RDWR, 0);
 	CHECK_OK(rpma_uv_srq_new(&w->client, w->peer, 4, &srq));
 	NO_WORK(w);
 	CALL_VOID(rpma_uv_conn_close(p.c, on_close, NULL));

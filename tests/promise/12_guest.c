@@ -224,10 +224,7 @@ static void own_threads(struct world *w)
 	ENDS(w, send, 0);
 	ENDS(w, recv, 0);
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &opts, &pool), 0);
-	AWAIT(w,
-		rpma_uv_file_open(
-			&w->client, NULL, world_path(w, "guest"), O_CREAT | O_RDWR, 0600, 0, &file),
-		0);
+	file = world_file(w, "guest", O_CREAT | O_RDWR, 0);
 	AWAIT(w, rpma_uv_file_write(file, NULL, &buf, 1, 0, 0), 0);
 	AWAIT(w, rpma_uv_file_sync(file, NULL), 0);
 	CHECK_OK(unlink(world_path(w, "guest")));

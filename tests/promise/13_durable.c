@@ -21,17 +21,6 @@ static struct op ops[N];
 static uv_buf_t bufs[N][2]; /* borrowed by their operations */
 static uint8_t *bytes; /* N blocks of what is written, page aligned for direct I/O */
 
-static rpma_uv_file_t *open_file(struct world *w, int flags, unsigned how)
-{
-	rpma_uv_file_t *file = NULL;
-
-	AWAIT(w,
-		rpma_uv_file_open(
-			&w->client, NULL, world_path(w, "durable"), flags, 0600, how, &file),
-		0);
-	return file;
-}
-
 /* a file that is there before, so that its directory needs no sync */
 static rpma_uv_file_t *old_file(struct world *w, unsigned how)
 {
@@ -39,13 +28,13 @@ static rpma_uv_file_t *old_file(struct world *w, unsigned how)
 
 	CHECK(fd >= 0);
 	CHECK_OK(close(fd));
-	return open_file(w, O_RDWR, how);
+	return world_file(w, "durable", O_RDWR, how);
 }
 
 static rpma_uv_file_t *new_file(struct world *w, unsigned how)
 {
 	(void)unlink(world_path(w, "durable"));
-	return open_file(w, O_CREAT | O_RDWR, how);
+	return world_file(w, "durable", O_CREAT | O_RDWR, how);
 }
 
 /* blocks in any order, some in two buffers */

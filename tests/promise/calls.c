@@ -95,17 +95,6 @@ static void requests_set(struct stage *s)
 	UNTIL(s->w, s->look_req != NULL);
 }
 
-static rpma_uv_file_t *file_set(struct stage *s, const char *name, int flags)
-{
-	rpma_uv_file_t *file;
-
-	AWAIT(s->w,
-		rpma_uv_file_open(
-			&s->w->client, NULL, world_path(s->w, name), flags, 0600, 0, &file),
-		0);
-	return file;
-}
-
 static void storage_set(struct stage *s)
 {
 	const rpma_uv_pool_opts_t small = { .size = sizeof(small), .count = 2, .chunk = 4096 };
@@ -118,11 +107,11 @@ static void storage_set(struct stage *s)
 	AWAIT(w, rpma_uv_pool_new(&w->client, NULL, w->peer, &big, &s->close_pool), 0);
 	s->buf = rpma_uv_buf_get(s->pool);
 	CHECK(s->buf != NULL);
-	s->file = file_set(s, "file", O_CREAT | O_TRUNC | O_RDWR);
-	s->close_file = file_set(s, "file", O_RDWR);
+	s->file = world_file(w, "file", O_CREAT | O_TRUNC | O_RDWR, 0);
+	s->close_file = world_file(w, "file", O_RDWR, 0);
 	(void)unlink(world_path(w, "fifo"));
 	CHECK_OK(mkfifo(world_path(w, "fifo"), 0600));
-	s->fifo = file_set(s, "fifo", O_RDWR);
+	s->fifo = world_file(w, "fifo", O_RDWR, 0);
 	CHECK_OK(rpma_uv_transfer_new(s->close_pool, NULL, &s->delete_transfer));
 	CHECK_OK(rpma_uv_transfer_new(s->pool, NULL, &s->transfer));
 }

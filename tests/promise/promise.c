@@ -283,6 +283,16 @@ int64_t await_at(const char *file, int line, const char *what, struct world *w, 
 	return done.result;
 }
 
+rpma_uv_file_t *world_file(struct world *w, const char *name, int oflags, unsigned how)
+{
+	rpma_uv_file_t *file = NULL;
+
+	AWAIT(w, rpma_uv_file_open(&w->client, NULL, world_path(w, name), oflags, 0600, how, &file),
+		0);
+	CHECK(file != NULL);
+	return file;
+}
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 static enum wires wire_here(void)

@@ -146,6 +146,9 @@ void world_conn_close(struct world *w, rpma_uv_conn_t *c);
 /* a path for a file of this world; the same name again is the same path */
 const char *world_path(const struct world *w, const char *name);
 
+/* a file of the client at that path, opened with these flags; how: 0 or RPMA_UV_FILE_DIRECT */
+rpma_uv_file_t *world_file(struct world *w, const char *name, int oflags, unsigned how);
+
 rpma_uv_reactor_stats_t stats_of(const rpma_uv_reactor_t *r);
 
 /* ---- running --------------------------------------------------------------------------------- */
