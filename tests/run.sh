@@ -157,9 +157,9 @@ coverage()
 {
 	local report=(${live[0]+--report})
 	if ! {
-		gcovr --object-directory "build/$preset" --json "$logs/coverage.json" \
+		gcovr --config .gcovr.cfg --object-directory "build/$preset" --json "$logs/coverage.json" \
 			--json-summary "$logs/coverage-summary.json" --txt "$logs/coverage-lines.txt" &&
-			gcovr --add-tracefile "$logs/coverage.json" --branches --txt "$logs/coverage-branches.txt"
+			gcovr --config .gcovr.cfg --add-tracefile "$logs/coverage.json" --branches --txt "$logs/coverage-branches.txt"
 	} 2>"$logs/coverage.err"; then
 		cat "$logs/coverage.err"
 		return 1
